@@ -119,7 +119,9 @@ module nic_class import nic_pkg::*; #(
   ev_t rsp_ev_data;
   logic [5:0] confirm_peer;
   logic [7:0] confirm_seq;
-  logic dup, future, abandoned, r_bad, no_match, r_host;
+  logic dup, future, abandoned, r_bad, no_match, r_host, unsent, rsp_sent;
+  logic [5:0] look_src;
+  logic [7:0] look_seq;
   nic_rx_req #(.MaxBytes(MaxBytes)) u_rx_req (
     .clk_i, .rst_ni, .self_i, .clear_i, .clear_peer_i, .pkt_valid_i(rx_valid_i[0]),
     .pkt_ready_o(rx_ready_o[0]), .pkt_i(rx_req_i), .lme_valid_o, .lme_ready_i, .lme_req_o,
@@ -129,7 +131,7 @@ module nic_class import nic_pkg::*; #(
     .locked_i, .rd_start_o(o_start), .rd_room_i(o_room), .rd_valid_i(o_valid), .rd_ready_o(o_ready), .rd_data_i(o_data),
     .rd_err_i(o_err), .ev_valid_o(ev_valid_o[1]), .ev_ready_i(ev_ready_i[1]),
     .ev_o(ev_o[1 * EvBits +: EvBits]), .rsp_valid_o(rsp_valid), .rsp_ready_i(rsp_ready), .rsp_o(rsp),
-    .rsp_ev_o(rsp_ev), .rsp_ev_data_o(rsp_ev_data), .confirm_i(confirm),
+    .rsp_unsent_i(unsent), .look_src_o(look_src), .look_seq_o(look_seq), .rsp_ev_o(rsp_ev), .rsp_ev_data_o(rsp_ev_data), .confirm_i(confirm),
     .confirm_peer_i(confirm_peer), .confirm_seq_i(confirm_seq), .unconfirmed_o,
     .drop_o(rx_drop_o[0]), .accept_o(rx_msg_o[0]), .dup_o(dup), .future_o(future),
     .abandoned_o(abandoned), .bad_o(r_bad), .no_match_o(no_match), .host_err_o(r_host)
@@ -165,6 +167,11 @@ module nic_class import nic_pkg::*; #(
     .data_i({rsp, rsp_ev, rsp_ev_data}), .valid_o(out_valid), .ready_i(out_ready),
     .data_o(rsp_out), .count_o(unused_rsp_count)
   );
+  // at most 17: those in the queue, and one on its way out
+  nic_unsent u_unsent (
+    .clk_i, .rst_ni, .put_i(rsp_valid && rsp_ready), .put_key_i({rsp.dst, rsp.seq}), .sent_i(rsp_sent),
+    .key_i({look_src, look_seq}), .waits_o(unsent)
+  );
   nic_fifo #(.Width(22), .Depth(All)) u_ack_fifo (
     .clk_i, .rst_ni, .valid_i(ack_in), .ready_o(ack_in_ready), .data_i(ack_in_data),
     .valid_o(ack_out), .ready_i(ack_out_ready), .data_o(ack_out_data), .count_o(unused_ack_count)
@@ -174,7 +181,7 @@ module nic_class import nic_pkg::*; #(
     .rsp_i(rsp_out[EvBits+1 +: RspBits]), .rsp_ev_i(rsp_out[EvBits]),
     .rsp_ev_data_i(rsp_out[EvBits-1:0]), .ack_valid_i(ack_out), .ack_ready_o(ack_out_ready),
     .ack_dst_i(ack_out_data[21:16]), .ack_seq_i(ack_out_data[15:8]),
-    .ack_slot_i(ack_out_data[7:0]), .rd_err_i(s_err), .rd_valid_i(s_valid), .rd_ready_o(s_ready),
+    .ack_slot_i(ack_out_data[7:0]), .sent_o(rsp_sent), .rd_err_i(s_err), .rd_valid_i(s_valid), .rd_ready_o(s_ready),
     .rd_data_i(s_data), .pkt_valid_o(tx_valid_o[1]), .pkt_ready_i(tx_ready_i[1]),
     .pkt_o(tx_rsp_o), .ev_valid_o(ev_valid_o[2]), .ev_ready_i(ev_ready_i[2]), .ev_o(ev_o[2 * EvBits +: EvBits]),
     .host_err_o(s_host)

@@ -28,14 +28,7 @@ using Vnic_top = Vnic_wave;
 #  include "Vmac.h"
 #endif
 #ifdef COSIM_TRACE
-#  include <cerrno>
-#  include <csignal>
-#  include <fcntl.h>
-#  include <sys/mman.h>
-#  include <unistd.h>
-#  include <unordered_map>
-#  include "gtkwave/fstapi.h"
-#  include "verilated_vcd_c.h"
+#  include "nic_cosim_waves.h"
 #endif
 #ifdef NIC_COVERED
 #  include "rtl/coverage.h"
@@ -82,165 +75,6 @@ struct Travel {
   int channel; // of a cable between switches
 };
 
-#ifdef COSIM_TRACE
-// FST's writer maps its temporary files, and a page of these for which the disk has no room is a SIGBUS. While one of
-// these lives, such a page becomes memory instead: the writer goes on, and what it wrote is known to be lost.
-class DiskMayBeFull {
-  static thread_local DiskMayBeFull *now;
-  static struct sigaction before;
-  bool &lost;
-
-  static void on_bus(int number, siginfo_t *info, void *) {
-    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    void *const at = (void *)((uintptr_t)info->si_addr / page * page);
-    if (now && mmap(at, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
-                    0) == at)
-      now->lost = true;
-    else
-      sigaction(number, &before, nullptr); // not of a writer: it comes again, for whom it is meant
-  }
-
-public:
-  explicit DiskMayBeFull(bool &lost) : lost(lost) {
-    struct sigaction mine = {};
-    mine.sa_sigaction = on_bus;
-    mine.sa_flags = SA_SIGINFO | SA_ONSTACK;
-    sigaction(SIGBUS, &mine, &before);
-    now = this;
-  }
-  ~DiskMayBeFull() {
-    now = nullptr;
-    sigaction(SIGBUS, &before, nullptr);
-  }
-  DiskMayBeFull(const DiskMayBeFull &) = delete;
-};
-thread_local DiskMayBeFull *DiskMayBeFull::now;
-struct sigaction DiskMayBeFull::before;
-// The text of a VCD file, line by line, as an FST file. What the disk did not take is noticed at the end: the file is
-// read again as far as to its last time.
-class FstFile {
-  void *fst = nullptr;
-  std::string path, line, bits;
-  struct Var {
-    fstHandle handle;
-    size_t width;
-  };
-  std::unordered_map<std::string, Var> vars; // by the code of the text
-  uint64_t last = 0;
-  bool any = false, open_scopes = true, lost = false;
-
-  static std::string word(const std::string &text, size_t &at) {
-    const size_t from = text.find_first_not_of(' ', at), to = text.find(' ', from);
-    if (from == std::string::npos) return at = text.size(), std::string();
-    at = to == std::string::npos ? text.size() : to;
-    return text.substr(from, at - from);
-  }
-  void declare(const std::string &text) {
-    size_t at = 0;
-    const std::string what = word(text, at);
-    if (what == "$scope") {
-      word(text, at);
-      fstWriterSetScope(fst, FST_ST_VCD_MODULE, word(text, at).c_str(), nullptr);
-    } else if (what == "$upscope") {
-      fstWriterSetUpscope(fst);
-    } else if (what == "$timescale") {
-      fstWriterSetTimescaleFromString(fst, word(text, at).c_str());
-    } else if (what == "$var") {
-      word(text, at);
-      const size_t width = (size_t)strtoul(word(text, at).c_str(), nullptr, 10);
-      const std::string code = word(text, at);
-      const size_t name = text.find_first_not_of(' ', at), end = text.rfind(" $end");
-      const auto known = vars.find(code);
-      const fstHandle handle = fstWriterCreateVar(
-          fst, FST_VT_VCD_WIRE, FST_VD_IMPLICIT, (uint32_t)width,
-          text.substr(name, end - name).c_str(), known == vars.end() ? 0 : known->second.handle);
-      if (known == vars.end()) vars[code] = Var{handle, width};
-    } else if (what == "$enddefinitions") {
-      open_scopes = false;
-    }
-  }
-  void change() {
-    if (line[0] == '#') {
-      last = strtoull(line.c_str() + 1, nullptr, 10), any = true;
-      fstWriterEmitTimeChange(fst, last);
-      return;
-    }
-    const size_t code = line[0] == 'b' ? line.find(' ') + 1 : 1;
-    const auto var = vars.find(line.substr(code));
-    if (var == vars.end()) return;
-    bits = line[0] == 'b' ? line.substr(1, code - 2) : line.substr(0, 1);
-    if (bits.size() < var->second.width) bits.insert(0, var->second.width - bits.size(), '0');
-    fstWriterEmitValueChange(fst, var->second.handle, bits.c_str());
-  }
-  bool is_whole() const {
-    void *again = fstReaderOpen(path.c_str());
-    const bool whole =
-        again && fstReaderGetVarCount(again) && (!any || fstReaderGetEndTime(again) == last);
-    if (again) fstReaderClose(again);
-    return whole;
-  }
-
-  // For the writer's temporary files, a few hundred KB: better told before the run than after it
-  static bool has_room() {
-    FILE *file = tmpfile();
-    const bool room = file && posix_fallocate(fileno(file), 0, 4 << 20) == 0;
-    if (file) fclose(file);
-    return room;
-  }
-
-public:
-  bool open(const std::string &name) {
-    path = name;
-    const DiskMayBeFull guard(lost);
-    fst = has_room() ? fstWriterCreate(name.c_str(), 1) : nullptr;
-    if (fst) fstWriterSetPackType(fst, FST_WR_PT_LZ4);
-    return fst != nullptr;
-  }
-  bool is_open() const { return fst != nullptr; }
-  bool close() { // false: something was lost
-    const DiskMayBeFull guard(lost);
-    fstWriterClose(fst);
-    fst = nullptr;
-    return !lost && is_whole() && !lost;
-  }
-  void write(const char *bytes, size_t count) {
-    const DiskMayBeFull guard(lost);
-    for (const char *end = bytes + count; bytes < end;) {
-      const char *stop = (const char *)memchr(bytes, '\n', (size_t)(end - bytes));
-      line.append(bytes, stop ? stop : end);
-      bytes = stop ? stop + 1 : end;
-      if (!stop) return;
-      if (!line.empty()) open_scopes ? declare(line) : change();
-      line.clear();
-    }
-  }
-};
-// What the disk did not take is noticed
-struct WaveFile : VerilatedVcdFile {
-  FILE *out = nullptr;
-  FstFile fst;
-  bool lost = false;
-  bool open(const std::string &name) override {
-    if (name.size() > 4 && name.compare(name.size() - 4, 4, ".fst") == 0) return fst.open(name);
-    return (out = fopen(name.c_str(), "wb")) != nullptr;
-  }
-  void close() override {
-    if (out && fclose(out)) lost = true;
-    if (fst.is_open() && !fst.close()) lost = true;
-    out = nullptr;
-  }
-  ssize_t write(const char *bytes, ssize_t count) override {
-    if (out && fwrite(bytes, 1, (size_t)count, out) != (size_t)count) lost = true;
-    if (fst.is_open()) fst.write(bytes, (size_t)count);
-    return count;
-  }
-};
-struct Wave {
-  WaveFile file;
-  VerilatedVcdC trace{&file};
-  bool failed() { return file.lost; }
-};
-#endif
 // The pins of a model, whichever of the two it is
 // clang-format off
 #define PINS(X) \
@@ -338,6 +172,7 @@ struct Nic {
   std::deque<WriteAddress> write_addrs; // taken from the NIC, before they belong together
   std::deque<WriteBeat> write_beats;
   std::deque<HostWrite> writes;
+  size_t writes_old = 0; // the first ones, from before a reset: they are not answered
   std::deque<Answer> answers;
   HostWrite gather; // gather.beats: beats there are of the oldest address
   uint64_t stall_random = 0;
@@ -351,6 +186,8 @@ struct Nic {
   cosim_packet out;
   int64_t out_cycle = 0;
   std::deque<Travel> lane[4];
+  size_t lane_old[4] = {
+      0, 0, 0, 0}; // the first ones of a lane, from before a reset: nobody wants their credits
   std::deque<int64_t> credit_back[4];
   // receiving side: what the crossbar sends to this NIC
   std::deque<Travel> injected;
@@ -436,6 +273,8 @@ struct cosim {
   void step();
   void at_once(uint32_t offset, bool write, std::vector<uint32_t> &values);
   void skip_clocks(uint64_t cycles);
+  void host_forgets(Nic &n);
+  void link_forgets(Nic &n, int index);
   void end_wave(Nic &n);
   bool wave_lost = false;
   int64_t trace_offset = 0;
@@ -550,7 +389,10 @@ void cosim::host_writes(Nic &n, int index) {
       if (k == from) k++;
     }
   }
-  n.answers.push_back(Answer{w.id, bad});
+  if (n.writes_old)
+    n.writes_old--;
+  else
+    n.answers.push_back(Answer{w.id, bad});
   n.writes.pop_front();
 }
 // The other end of the bus tells its time: simulated time, in ns. It answers after 20 ns, and hears no request
@@ -661,7 +503,10 @@ bool cosim::choose(Nic &n, int index) {
     n.again = fault == COSIM_DUPLICATE && n.credit[vn] > 1;
     n.turn = n.locked[vn] >= 0 ? at : (at + 1) % lanes;
     if (fault != COSIM_LOSE) n.credit[vn] -= 1 + n.again;
-    nics[src].credit_back[vn].push_back(cycle + link);
+    if (nics[src].lane_old[vn])
+      nics[src].lane_old[vn]--;
+    else
+      nics[src].credit_back[vn].push_back(cycle + link);
     lane.pop_front();
     n.waiting--;
     return fault != COSIM_LOSE;
@@ -1252,6 +1097,37 @@ void cosim::skip_clocks(uint64_t cycles) {
   at_once(COSIM_CLOCK_ADJUST_LO, true, kept);
 }
 
+// ---- a NIC's reset ----
+void cosim::host_forgets(Nic &n) {
+  for (const Mmio &m : n.mmio)
+    if (!m.write)
+      n.read_value = 0xFFFFFFFFu, n.read_error = n.read_done = true, n.read_cycle = cycle;
+  n.mmio.clear();
+  n.addr_taken = n.data_taken = n.addr_up = n.data_up = false, n.data_cycle = -1;
+  n.reads.clear(), n.answers.clear();
+  n.write_addrs.clear(), n.write_beats.clear();
+  n.gather.beats = 0;
+  n.read_shown = n.answer_shown = n.addr_first = false;
+  n.writes_old = n.writes.size();
+  n.ptm_at = -1, n.skip_rest = 0;
+  n.submitted[0] = n.submitted[1] = 0;
+}
+// A message whose end was not sent is cut off at the crossbar, which would wait for it
+void cosim::link_forgets(Nic &n, int index) {
+  for (int vn = 0; vn < 4; vn++) {
+    std::deque<Travel> &lane = n.lane[vn];
+    for (; !lane.empty() && !(lane.back().packet.header & 1); lane.pop_back())
+      nics[(size_t)header_dst(lane.back().packet.header)].waiting--;
+    for (Nic &to : nics)
+      if (to.locked[vn] == index && (lane.empty() || lane.front().packet.header & 2))
+        to.locked[vn] = -1;
+    n.lane_old[vn] = lane.size();
+    n.credit_back[vn].clear();
+    n.credit[vn] = kLinkDepth;
+  }
+  n.in_flit = 2, n.again = 0;
+}
+
 // ---- C API ---------------------------------------------------------------------------------
 cosim_desc cosim_default(void) {
   cosim_desc d = cosim_desc();
@@ -1451,6 +1327,17 @@ uint32_t cosim_packet_crc(const cosim_packet *p) {
       crc = (crc << 1) ^ (((crc >> 31) ^ (word >> bit & 1)) ? 0x1EDC6F41u : 0);
   }
   return crc;
+}
+int cosim_reset(cosim *sim, int nic, int64_t cycles) {
+  if (!sim->cables.empty() || sim->desc.mac) return -1;
+  Nic &n = sim->nics[(size_t)nic];
+  sim->host_forgets(n), sim->link_forgets(n, nic);
+  n.v->rst_ni = 0;
+  for (int64_t i = 0; i < cycles || !i; i++) sim->step();
+  n.v->rst_ni = 1;
+  sim->link_forgets(n, nic);
+  cosim_write(sim, nic, COSIM_SELF, (uint32_t)nic);
+  return 0;
 }
 void cosim_inject(cosim *sim, int nic, const cosim_packet *packet) {
   if (sim->cables.empty() && !sim->desc.mac)

@@ -226,6 +226,8 @@ typedef struct cosim_entry {
   int ctx, pid;          /* pid of the initiator, < 0: any */
   int64_t uid;           /* < 0: any; another one is refused */
   int op_put, op_get, use_once, manage_local, no_truncate, no_events;
+  int quiet;     /* no events of what goes well */
+  int tell_left; /* AUTO_UNLINK, where it leaves with a message of which nothing is told */
   /* Unexpected headers: messages leave them, AUTO_FREE is told with the last of them; those that it finds are not told,
      are counted, move its locally managed offset */
   int keep_headers, tell_free, no_over, count_over, add_lengths;
@@ -271,7 +273,8 @@ static inline void cosim_entry_pack(const cosim_entry *e, uint32_t w[16]) {
          ((uint64_t)(e->pid < 0 ? 0 : e->pid) & 0xFFFF) << 32 | (uint64_t)(e->pid < 0) << 48 |
          (uint64_t)(e->uid < 0) << 49 | (uint64_t)(e->ct_puts != 0) << 50 |
          (uint64_t)(e->ack_off != 0) << 51 |
-         ((uint64_t)e->ctx & 15) << 52;
+         ((uint64_t)e->ctx & 15) << 52 | (uint64_t)(e->quiet != 0) << 56 |
+         (uint64_t)(e->tell_left != 0) << 57;
   v[1] = ((uint64_t)(e->uid < 0 ? 0 : e->uid) & 0xFFFFFFFFu) | (e->size_bytes >> 32 & 0xFFFF) << 32;
   v[3] = e->match, v[4] = e->ignore_bits, v[5] = e->start;
   v[6] = (e->size_bytes & 0xFFFFFFFFu) | (uint64_t)e->min_free << 32, v[7] = e->user;
@@ -471,6 +474,12 @@ void cosim_trigger(cosim *sim, int nic, int klass, int index, int ct, uint64_t t
                    const cosim_command *command);
 uint64_t cosim_counter(cosim *sim, int nic, int counter);
 
+/* One NIC's reset, for so many cycles (1 at least), as when its node starts again; the others go on. What it has written
+   reaches host memory, unless a burst's data were not all there; what it has read is not answered any more, nor are its
+   writes. Register accesses on their way are lost, a read that waits is answered by ones. Its link begins anew: packets
+   that it has sent go on, but one that was not whole and the rest of that message are lost, as is what comes meanwhile. It
+   keeps its address. 0, or -1: nothing was done, with desc.net or desc.mac, whose other ends would need it too. */
+int cosim_reset(cosim *sim, int nic, int64_t cycles);
 /* Puts a packet on a NIC's wire as soon as there is a credit, whatever it holds. Nothing with desc.net or desc.mac. */
 void cosim_inject(cosim *sim, int nic, const cosim_packet *packet);
 /* Saves the waveform of one NIC between two times into a VCD file, or one of FST when path ends in .fst (both for gtkwave):

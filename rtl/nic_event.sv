@@ -72,15 +72,18 @@ module nic_event import nic_pkg::*; #(
 
   // ---- the record, layout in REGISTERS.md -----------------------------------------------------------
   // The bus may take its time: what is written, and where, is kept from the cycle in which it was decided
-  logic full, phase_q, second_q;
+  // An entry that leaves with a message of which nothing is told may say so by an event of its own
+  logic full, phase_q, second_q, told, left;
   logic [31:0] used, slot;
   logic [63:0] time_q, addr_q;
   logic [511:0] record;
+  assign told  = ev_q.eq_en && !(ev_q.quiet && ev_q.status == StOk);
+  assign left  = ev_q.unlinked && ev_q.tell_left && !told;
   assign used  = prod_q[ev_q.eq] - cons_q[ev_q.eq];
   assign full  = !on_q[ev_q.eq] || used >= (32'd1 << size_q[ev_q.eq]);
   assign slot  = prod_q[ev_q.eq] & ((32'd1 << size_q[ev_q.eq]) - 32'd1);
   assign record = {time_q,
-                   {phase_q, ev_q.unlinked, ev_q.overflow, ev_q.ct_en, ev_q.status, ev_q.etype, 2'd0, ev_q.peer, ev_q.slot[7:0],
+                   {phase_q, ev_q.unlinked, ev_q.overflow, ev_q.ct_en, ev_q.status, told ? ev_q.etype : EvAutoUnlink, 2'd0, ev_q.peer, ev_q.slot[7:0],
                     ev_q.pt, ev_q.slot[15:8], ev_q.pid},
                    ev_q.mlength, ev_q.rlength, ev_q.match, ev_q.hdr_data, ev_q.offset, ev_q.start,
                    ev_q.user};
@@ -99,10 +102,12 @@ module nic_event import nic_pkg::*; #(
   assign there_status_o  = ev_q.status;
 
   // ---- registers ------------------------------------------------------------------------------------
-  logic eq_reg;
+  // A record that is on its way when its queue is restarted is written where it was to be, and does not count there
+  logic eq_reg, restarts, restarted_q;
   logic [1:0] rq;
   assign eq_reg = !reg_addr_i[7];
   assign rq     = reg_addr_i[6:5];
+  assign restarts = reg_we_i && eq_reg && reg_addr_i[4:2] == 3'd2 && rq == ev_q.eq;
   always_comb begin
     reg_rdata_o = '0;
     if (eq_reg) begin
@@ -122,6 +127,7 @@ module nic_event import nic_pkg::*; #(
     if (!rst_ni) begin
       state_q  <= Idle;
       second_q <= 1'b0;
+      restarted_q <= 1'b0;
       on_q     <= '0;
       for (int unsigned q = 0; q < Queues; q++) begin
         base_q[q]    <= '0;
@@ -131,16 +137,17 @@ module nic_event import nic_pkg::*; #(
         dropped_q[q] <= '0;
       end
     end else begin
+      restarted_q <= state_q != Idle && (restarts || restarted_q);
       unique case (state_q)
         Idle: if (take) state_q <= Pick;
         Pick: begin
-          state_q <= (ev_q.eq_en && !full) ? Record : Count;
-          if (ev_q.eq_en && full) dropped_q[ev_q.eq] <= dropped_q[ev_q.eq] + 32'd1;
+          state_q <= ((told || left) && !full) ? Record : Count;
+          if ((told || left) && full) dropped_q[ev_q.eq] <= dropped_q[ev_q.eq] + 32'd1;
         end
         Record: begin
           if (beat_pop_i) second_q <= !second_q;
           if (req_done_i) begin
-            prod_q[ev_q.eq] <= prod_q[ev_q.eq] + 32'd1;
+            if (!restarted_q) prod_q[ev_q.eq] <= prod_q[ev_q.eq] + 32'd1;
             state_q <= Count;
           end
         end

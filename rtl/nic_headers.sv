@@ -380,7 +380,7 @@ module nic_headers import nic_pkg::*; #(
   end
   logic unused;
   assign unused = ^{unused_free_count, unused_free_room, unused_due_count, unused_due_room, there_at_i, hdr.me,
-                    put_hdr_i.me, me.rsvd, me.loose, me.ack_off, me.rsvd2, me.keep_hdr, me.tell_free, me.overflow, me.uid,
+                    put_hdr_i.me, me.rsvd, me.loose, me.ack_off, me.rsvd2, me.quiet, me.tell_left, me.keep_hdr, me.tell_free, me.overflow, me.uid,
                     me.uid_any, me.op_put, me.op_get, me.start, me.ct_en, me.ct_puts};
 `ifndef SYNTHESIS
   initial begin

@@ -310,6 +310,8 @@ module nic_lme import nic_pkg::*; #(
             res_q.overflow <= list_q[ListBits];
             res_q.ack_off  <= me.ack_off && allowed;
             res_q.ev_en    <= !me.comm_disable;
+            res_q.quiet    <= me.quiet;
+            res_q.tell_left <= me.tell_left;
             res_q.eq       <= me.eq;
             res_q.ct_en    <= me.ct_en && allowed && !muted_q && !(me.ct_puts && get_like);
             res_q.ct_bytes <= me.ct_bytes;

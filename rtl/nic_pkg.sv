@@ -100,6 +100,8 @@ package nic_pkg;
     logic        hdr_en;    // the message left an unexpected header, which is whole with this event
     logic [HdrBits-1:0] hdr;
     logic        eq_en;
+    logic        quiet;     // told only if it failed
+    logic        tell_left; // AUTO_UNLINK says that the entry left, where the event itself is not told
     logic [1:0]  eq;
     logic        ct_en;
     logic        ct_bytes;  // count bytes instead of messages
@@ -214,6 +216,8 @@ package nic_pkg;
     logic        overflow;
     logic        ack_off;
     logic        ev_en;
+    logic        quiet;
+    logic        tell_left;
     logic [1:0]  eq;
     logic        ct_en;
     logic        ct_bytes;
@@ -233,7 +237,9 @@ package nic_pkg;
     logic [79:0] rsvd;         // words 5 to 3
     logic [15:0] length_hi;    // bytes, from 2^32 on
     logic [31:0] uid;          // word 2
-    logic [7:0]  rsvd2;        // word 1
+    logic [5:0]  rsvd2;        // word 1
+    logic        tell_left;    // AUTO_UNLINK, where the message that it leaves with makes no event
+    logic        quiet;        // no events of messages that go well
     logic [3:0]  ctx;
     logic        ack_off;      // a message that it takes well is not acknowledged to the initiator's host
     logic        ct_puts;      // gets and fetches do not count
@@ -353,9 +359,9 @@ package nic_pkg;
 
   // ---- widths of the structures above, for arrays: yosys 0.23 knows no arrays of structures. nic_top checks
   localparam int unsigned PktBits = 576;
-  localparam int unsigned EvBits = 464;
+  localparam int unsigned EvBits = 466;
   localparam int unsigned LmeReqBits = 308;
-  localparam int unsigned LmeResBits = 268;
+  localparam int unsigned LmeResBits = 270;
   localparam int unsigned MeBits = 512;
   localparam int unsigned UhdrBits = 502;
   localparam int unsigned RspBits = 756;

@@ -51,6 +51,9 @@ module nic_rx_req import nic_pkg::*; #(
   output logic         rsp_valid_o,
   input  logic         rsp_ready_i,
   output rsp_t         rsp_o,
+  input  logic         rsp_unsent_i,   // that of this message waits to be sent:
+  output logic [5:0]   look_src_o,
+  output logic [7:0]   look_seq_o,
   output logic         rsp_ev_o,
   output ev_t          rsp_ev_data_o,
   // acknowledgement of an acknowledgement
@@ -249,6 +252,8 @@ module nic_rx_req import nic_pkg::*; #(
     ev.hdr_en   = res_q.hdr_en;
     ev.hdr      = res_q.hdr;
     ev.eq_en    = res_q.ev_en;
+    ev.quiet    = res_q.quiet;
+    ev.tell_left = res_q.tell_left;
     ev.eq       = res_q.eq;
     ev.ct_en    = res_q.ct_en;
     ev.ct_bytes = res_q.ct_bytes;
@@ -288,7 +293,7 @@ module nic_rx_req import nic_pkg::*; #(
     item.nothing  = state_q == Abort;
     item.writes   = state_q == Abort || (state_q == Finish && msg_q.kind != KindGet && res_q.status == StOk &&
                                          res_q.mlength != '0);
-    item.want_ev  = (ev.eq_en || ev.ct_en || ev.hdr_en) && res_q.matched && state_q != Abort;
+    item.want_ev  = (ev.eq_en || ev.ct_en || ev.hdr_en || (ev.unlinked && ev.tell_left)) && res_q.matched && state_q != Abort;
     item.ev_later = state_q == Finish && msg_q.kind == KindGet;
     item.matched  = res_q.matched;
     item.me       = res_q.me;
@@ -311,6 +316,8 @@ module nic_rx_req import nic_pkg::*; #(
     again       = hist_data_q;
     again.retry = msg_q.retry;
   end
+  assign look_src_o    = hdr_q.src;
+  assign look_seq_o    = hdr_q.seq;
   assign rsp_valid_o   = rsp_valid || state_q == Again;
   assign rsp_o         = rsp_valid ? rsp_done : again;
   assign rsp_ev_o      = rsp_valid && rsp_ev;
@@ -373,7 +380,7 @@ module nic_rx_req import nic_pkg::*; #(
             res_q  <= part_res[hdr_q.src];
             if (part_q[hdr_q.src]) state_q <= Abandon;   // else the window follows in this cycle
           end else if (duplicate) begin
-            state_q <= known ? Again : Idle;
+            state_q <= known && !rsp_unsent_i ? Again : Idle;
           end else if (future) begin
             state_q <= Idle;
           end else if (part_q[hdr_q.src]) begin

@@ -85,6 +85,7 @@ module nic_rx_rsp import nic_pkg::*; #(
   assign fetch       = slot_cmd_i.kind == KindFetch;
   assign wants_reply = slot_cmd_i.kind == KindGet || fetch;
   assign waits       = slot_valid_i && !pending_q[msg_q.slot[Sb-1:0]] && slot_seq_i == hdr_q.seq && slot_cmd_i.dst == hdr_q.src &&
+                       slot_cmd_i.user == msg_q.user &&   // not of a message of a former life of this NIC
                        reply == wants_reply;
   // one packet unless it is the reply of a get that moved data, or an old value that does not fit into it
   assign legal       = (msg_q.kind == KindAck || reply) && msg_q.length <= slot_cmd_i.length &&
@@ -262,6 +263,6 @@ module nic_rx_rsp import nic_pkg::*; #(
   end
   logic unused;
   assign unused = ^{hdr.crc, hdr.vn, hdr_q.crc, hdr_q.dst, hdr_q.vn, hdr_q.sop, msg_q.is_float, msg_q.is_complex, msg_q.ni, msg_q.uid, msg_q.pid, msg_q.dst_pid, msg_q.hdr_data,
-                    msg_q.match, msg_q.base, msg_q.pt, msg_q.aop, msg_q.dtype, msg_q.user, msg_q.retry, cmd_q, end_cmd_q,
+                    msg_q.match, msg_q.base, msg_q.pt, msg_q.aop, msg_q.dtype, msg_q.retry, cmd_q, end_cmd_q,
                     slot_cmd_i, res_ready, unused_count, unused_results};
 endmodule

@@ -124,6 +124,8 @@ module nic_stamp import nic_pkg::*; #(
   assign irq_o       = resp_i;
   assign host_err_o  = resp_i && resp_err_i;
 
+  logic restarts, restarted_q;   // the record on its way is of the ring before
+  assign restarts = reg_we_i && reg_addr_i[7:2] == 6'h03;
   assign fifo_pop = reg_re_i && reg_addr_i == 8'h5C;
   always_comb begin
     unique case (reg_addr_i[7:2])
@@ -159,8 +161,10 @@ module nic_stamp import nic_pkg::*; #(
       lost_fifo_q <= '0;
       lost_in_q <= '0;
       busy_q    <= 1'b0;
+      restarted_q <= 1'b0;
       turn_q    <= 1'b0;
     end else begin
+      restarted_q <= (go || busy_q) && (restarts || (restarted_q && busy_q));
       if (go) turn_q <= !pick;
       if (go && ring_on_q && !ring_full) busy_q <= 1'b1;
       if (go && ring_on_q && ring_full) lost_ring_q <= lost_ring_q + 32'd1;
@@ -168,7 +172,7 @@ module nic_stamp import nic_pkg::*; #(
       lost_in_q <= lost_in_q + 32'(lost_in[0]) + 32'(lost_in[1]);
       if (busy_q && req_done_i) begin
         busy_q <= 1'b0;
-        prod_q <= prod_q + 32'd1;
+        if (!restarted_q) prod_q <= prod_q + 32'd1;
       end
       if (reg_we_i) begin
         unique case (reg_addr_i[7:2])

@@ -75,7 +75,7 @@ module nic_tx_req import nic_pkg::*; #(
   localparam int unsigned Lb = $clog2(Lines);
 
   typedef enum logic [1:0] {SlotFree, SlotReady, SlotFlight, SlotDone} slot_t;
-  typedef enum logic [2:0] {Idle, Head, Body, Sent, Fail} state_t;
+  typedef enum logic [2:0] {Idle, Head, Body, Sent, Skip, Fail} state_t;
   typedef struct packed {
     logic [Sb:0]   slot;
     logic [15:0]   base;   // oldest message that is waited for
@@ -98,6 +98,7 @@ module nic_tx_req import nic_pkg::*; #(
   logic [15:0] base_q;
   logic [All-1:0] queued_q;   // chosen and not done with: neither chosen again nor freed
   status_t fail_q;   // why Fail
+  logic answered_q;  // a repetition, and its answer has come since it was chosen: it need not leave
 
   // ---- the host's writes --------------------------------------------------------------------------
   logic [Sb-1:0] w_slot;
@@ -256,8 +257,8 @@ module nic_tx_req import nic_pkg::*; #(
     pkt_o.hdr.eop = (state_q == Head) ? !has_body : at_end;
     pkt_o.data    = (state_q == Head) ? msg : pio ? pio_q : rd_data_i;
   end
-  assign pkt_valid_o = (state_q == Head && (!dma || rd_valid_i)) || (state_q == Body && (pio || rd_valid_i));
-  assign rd_ready_o  = state_q == Body && dma && pkt_ready_i;
+  assign pkt_valid_o = (state_q == Head && (!dma || rd_valid_i) && !answered_q) || (state_q == Body && (pio || rd_valid_i));
+  assign rd_ready_o  = (state_q == Body && dma && pkt_ready_i) || state_q == Skip;
 
   // The PIO memory's output register holds the line that the next cycle needs
   logic [511:0] pio_q;
@@ -277,8 +278,11 @@ module nic_tx_req import nic_pkg::*; #(
   logic sent, over;
   assign sent    = pkt_valid_o && pkt_ready_i && pkt_o.hdr.eop;
   assign over    = (sent && !want_send && !(dma && rd_err_i)) || (state_q == Sent && ev_ready_i) ||
+                   (state_q == Head && answered_q && !dma) || (state_q == Skip && rd_valid_i && at_end) ||
                    (state_q == Fail && (give_up || completed));
   assign job_pop = job_valid && (state_q == Idle || over);
+  logic [Sb:0] head_slot;   // whose header may leave in the next cycle
+  assign head_slot = job_pop ? job.slot : cur_q;
 
   // ---- events: SEND of messages whose payload the NIC holds, and failures ---------------------------
   logic want_send;
@@ -329,6 +333,7 @@ module nic_tx_req import nic_pkg::*; #(
       base_q    <= '0;
       for (int unsigned p = 0; p < Peers; p++) answers_q[p] <= '0;
       queued_q  <= '0;
+      answered_q <= 1'b0;
       count_q   <= '0;
       idx_q     <= '0;
       fail_q    <= StOk;
@@ -364,12 +369,16 @@ module nic_tx_req import nic_pkg::*; #(
       if (start_new) slot_q[send_slot] <= SlotFlight;
       if (job_push) queued_q[pick] <= 1'b1;
       // sending
+      answered_q <= slot_q[head_slot] == SlotDone && retry_q[head_slot] != '0;
       unique case (state_q)
         Idle: ;
-        Head: if (pkt_valid_o && pkt_ready_i) begin
+        Head: if (answered_q) begin
+          state_q <= Skip;
+        end else if (pkt_valid_o && pkt_ready_i) begin
           idx_q   <= idx_q + 8'd1;
           state_q <= has_body ? Body : Sent;
         end
+        Skip: if (rd_valid_i) count_q <= count_q + 32'd1;   // what was read for it goes nowhere
         Body: if (pkt_valid_o && pkt_ready_i) begin
           idx_q   <= idx_q + 8'd1;
           count_q <= count_q + 32'd1;

@@ -25,6 +25,7 @@ module nic_tx_rsp import nic_pkg::*; (
   output logic         pkt_valid_o,
   input  logic         pkt_ready_i,
   output pkt_t         pkt_o,
+  output logic         sent_o,        // the last packet of a response, which was the oldest of those that were taken
   output logic         ev_valid_o,
   input  logic         ev_ready_i,
   output ev_t          ev_o,
@@ -69,6 +70,7 @@ module nic_tx_rsp import nic_pkg::*; (
   assign pkt_valid_o = (state_q == Head || state_q == Body) && (!reads || rd_valid_i);
   assign rd_ready_o  = state_q == Body && reads && pkt_ready_i;
   assign ev_valid_o  = state_q == Sent && want_ev_q;
+  assign sent_o      = pkt_valid_o && pkt_ready_i && pkt_o.hdr.eop && rsp_q.kind != KindAckAck;
   assign host_err_o  = state_q == Body && reads && rd_valid_i && pkt_ready_i && at_end && rd_err_i;
   always_comb begin
     ev_o = ev_q;

@@ -74,6 +74,7 @@ $(eval $(call module_test,switch,nic_switch,rtl/nic_pkg.sv rtl/nic_switch.sv,rtl
 
 # The NIC and its C API as one library: link with $(NIC_LIBS). A second model in it can save waveforms.
 WAVES    := --trace --no-trace-params --trace-max-width 4096 --trace-max-array 8
+COSIM_SOURCES := rtl/nic_cosim.cpp rtl/nic_cosim.h rtl/nic_cosim_waves.h
 NIC_LIB  := $(B)/rtl/libnic_cosim.a
 NIC_LIBS := $(NIC_LIB) -lstdc++ -lz
 $(B)/rtl/nic/Vnic_top__ALL.a: $(RTL_SOURCES) $(B)/.flags
@@ -95,7 +96,7 @@ $(B)/rtl/switched/Vnic_switch__ALL.a: $(SWITCH_SOURCES) $(B)/.flags
 	$(Q)mkdir -p $(B)/rtl
 	$(Q)$(call verilate,$(B)/rtl/switched,Vnic_switch) $(SWITCH_FLAGS) --top-module nic_switch rtl/nic_pkg.sv rtl/nic_switch.sv \
 	  >$(B)/rtl/switched.log 2>&1 || { tail -30 $(B)/rtl/switched.log; exit 1; }
-$(NIC_LIB): $(B)/rtl/nic/Vnic_top__ALL.a $(B)/rtl/wave/Vnic_wave__ALL.a $(B)/rtl/switched/Vnic_switch__ALL.a $(VERILATED) rtl/nic_cosim.cpp rtl/nic_cosim.h
+$(NIC_LIB): $(B)/rtl/nic/Vnic_top__ALL.a $(B)/rtl/wave/Vnic_wave__ALL.a $(B)/rtl/switched/Vnic_switch__ALL.a $(VERILATED) $(COSIM_SOURCES)
 	$(call say,CXX,$@)
 	$(Q)g++ $(VERILATOR_FLAGS) -O2 -Wall -Wextra -DCOSIM_TRACE -DCOSIM_TWO_MODELS -DCOSIM_SWITCHES -DVM_TRACE=1 -I$(B)/rtl/nic -I$(B)/rtl/wave -I$(B)/rtl/switched \
 	  -c rtl/nic_cosim.cpp -o $(B)/rtl/nic_cosim.o
@@ -138,13 +139,13 @@ NEEDS_rtl += $(B)/nic_qemu
 
 # For tests: the model that saves waveforms alone, and the MAC, whose model comes with its test
 NIC_WATCHED := $(B)/rtl/watched/libnic_cosim.a
-$(NIC_WATCHED): $(B)/rtl/wave/Vnic_wave__ALL.a $(B)/tests/rtl/mac $(VERILATED) rtl/nic_cosim.cpp rtl/nic_cosim.h rtl/coverage.h
+$(NIC_WATCHED): $(B)/rtl/wave/Vnic_wave__ALL.a $(B)/tests/rtl/mac $(VERILATED) $(COSIM_SOURCES) rtl/coverage.h
 	$(call say,CXX,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)g++ $(VERILATOR_FLAGS) -O1 -Wall -Wextra -DCOSIM_WATCHED -DCOSIM_MAC $(COVERED_FLAGS) -I$(B)/rtl/wave -isystem $(B)/rtl/mac -include Vmac_all.h \
 	  -c rtl/nic_cosim.cpp -o $(@D)/nic_cosim.o
 	$(Q)cp $< $@ && ar rs $@ $(@D)/nic_cosim.o $(B)/rtl/verilated/*.o 2>/dev/null
-WATCHED_TESTS := two_nics faults_lose_nothing hostile_input hard_cases lists headers triggers small_print many_elements
+WATCHED_TESTS := two_nics faults_lose_nothing hostile_input hard_cases restarts lists headers triggers small_print many_elements
 $(foreach t,$(WATCHED_TESTS),$(eval $(call test,rtl/$t,,$(NIC_WATCHED) -lstdc++))$(eval $(B)/tests/rtl/$t: $(NIC_WATCHED)))
 COVERING_TESTS := $(addprefix $(B)/tests/rtl/,leaf switch $(WATCHED_TESTS))
 .PHONY: coverage-rtl covering-rtl
@@ -177,7 +178,7 @@ $(MUTATED)/leaf: $(wildcard $(MUTATED)/*.sv) tests/rtl/leaf.cpp
 $(MUTATED)/switch: $(wildcard $(MUTATED)/*.sv) tests/rtl/switch.cpp
 	$(Q)$(MUTATE) $(SWITCH_SMALL) --exe --Mdir $(MUTATED)/switch.dir \
 	  --top-module nic_switch $(MUTATED)/nic_pkg.sv $(MUTATED)/nic_switch.sv $(CURDIR)/tests/rtl/switch.cpp -o $(abspath $@) >$(MUTATED)/switch.log 2>&1 || { tail -30 $(MUTATED)/switch.log; exit 1; }
-$(MUTATED)/libnic.a: $(wildcard $(MUTATED)/*.sv) $(MUTATED)/mac $(RTL_CHECKERS) $(VERILATED) rtl/nic_cosim.cpp
+$(MUTATED)/libnic.a: $(wildcard $(MUTATED)/*.sv) $(MUTATED)/mac $(RTL_CHECKERS) $(VERILATED) $(COSIM_SOURCES)
 	$(Q)$(MUTATE) --Mdir $(MUTATED)/nic --top-module nic_top $(MUTATED)/nic_pkg.sv $(MUTATED)/nic_top.sv $(RTL_CHECKERS) \
 	  >$(MUTATED)/nic.log 2>&1 || { tail -30 $(MUTATED)/nic.log; exit 1; }
 	$(Q)g++ $(VERILATOR_FLAGS) -O1 -DNIC_MUTANTS -DCOSIM_MAC -I$(MUTATED)/nic -I$(MUTATED)/mac.dir -c rtl/nic_cosim.cpp -o $(MUTATED)/nic_cosim.o

@@ -737,6 +737,46 @@ static void a_peer_that_comes_back_is_heard(void) {
   cosim_destroy(sim);
 }
 
+/* More is asked for, or waits for a wire, than moves within the retry time: what waits to be answered is not answered
+   again, what has been answered is not sent again */
+static void moves_once(int kind, int senders) {
+  enum { PUTS = 12, BYTES = 20000 };
+  cosim_desc d = host_desc(senders + 1);
+  cosim *sim = host_start(&d);
+  cosim_entry e = host_entry(0x20000, 0x10000, 7);
+  cosim_event ev;
+  uint64_t moved = 0, again = 0;
+  e.no_events = 1;
+  cosim_append(sim, 0, 0, &e);
+  host_fill(1, 0x1000, BYTES), host_fill(0, 0x20000, BYTES);
+  for (int i = 1; i <= senders; i++) memcpy(H.memory[i] + 0x1000, H.memory[1] + 0x1000, BYTES);
+  for (int i = 1; i <= senders; i++) cosim_write(sim, i, COSIM_TIMEOUT, 180), cosim_write(sim, i, COSIM_RETRIES, 15);
+  host_settle(sim);
+  for (int k = 0; k < PUTS; k++)
+    for (int i = 1; i <= senders; i++) {
+      cosim_command c = host_command(kind, 0, 7, 0x1000, BYTES);
+      c.user = (uint64_t)k;
+      cosim_submit(sim, i, 0, &c, NULL);
+    }
+  for (int k = 0; k < PUTS; k++)
+    for (int i = 1; i <= senders; i++) CHECK(host_event_wait(sim, i, &ev, 60000) && ev.status == COSIM_OK);
+  host_settle(sim);
+  for (int i = 1; i <= senders; i++) {
+    again += cosim_counter(sim, i, COSIM_COUNT_RETRANSMIT);
+    moved += kind == COSIM_KIND_PUT ? cosim_counter(sim, i, COSIM_COUNT_TX_BYTES) : 0;
+  }
+  if (kind == COSIM_KIND_GET) moved = cosim_counter(sim, 0, COSIM_COUNT_TX_BYTES + 1);
+  printf("  %u bytes asked for, %u moved, %u repetitions chosen\n", (unsigned)(PUTS * BYTES * senders), (unsigned)moved,
+         (unsigned)again);
+  for (int i = 1; i <= senders; i++) CHECK(!memcmp(H.memory[0] + 0x20000, H.memory[i] + 0x1000, BYTES));
+  CHECK(again > 5 && moved <= (uint64_t)(PUTS * BYTES * senders) * 21 / 20);
+  cosim_destroy(sim);
+}
+static void a_short_retry_time_does_not_fill_the_wire(void) {
+  moves_once(COSIM_KIND_GET, 1);
+  moves_once(COSIM_KIND_PUT, 3);
+}
+
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(the_stamp_ring_goes_round);
@@ -770,6 +810,7 @@ int main(int argc, char **argv) {
   RUN(tries_are_counted_since_the_last_answer);
   RUN(the_oldest_is_sent_again_first);
   RUN(a_peer_that_comes_back_is_heard);
+  RUN(a_short_retry_time_does_not_fill_the_wire);
   RUN(a_stamp_interrupts);
   return TEST_END();
 }

@@ -56,7 +56,8 @@ static void plan_entry(step *s, int i) {
   } else if (s->what == APPEND)
     e->add_lengths = e->manage_local && !e->use_once && test_below(2);
   s->mutes_unlink = (e->overflow && !e->keep_headers) || test_below(8) == 0;
-  if (s->mutes_unlink && !e->use_once && !e->manage_local) e->no_events = test_below(2) == 0;
+  e->no_events = test_below(6) == 0, e->quiet = test_below(4) == 0;
+  e->tell_left = !s->mutes_unlink;
   e->tell_free = e->overflow && !s->mutes_unlink;
 }
 /* A long message to an overflow entry, at a portal index of their own; what comes then finds it under way. No entry there
@@ -66,7 +67,7 @@ static void plan_long(int i) {
   Plan[i].what = APPEND, Plan[i + 1].what = SEND_LONG;
   Plan[i + 2].what = test_below(3) ? APPEND : SEARCH, Plan[i + 2].is_delete = test_below(3) != 0;
   plan_entry(&Plan[i], i), plan_entry(&Plan[i + 2], i + 2);
-  e->overflow = e->keep_headers = e->use_once = e->tell_free = 1;
+  e->overflow = e->keep_headers = e->use_once = e->tell_free = e->tell_left = 1;
   finds->overflow = finds->keep_headers = finds->tell_free = 0;
   e->add_lengths = e->no_events = e->manage_local = e->no_truncate = 0;
   finds->add_lengths = finds->no_events = finds->manage_local = 0;
@@ -84,6 +85,7 @@ static cosim_entry *plan_for(int i, uint64_t match, uint32_t size_bytes) {
   memset(s, 0, sizeof *s);
   s->what = APPEND, s->pt = e->pt = 7;
   e->src = e->pid = e->ct = -1, e->uid = -1, e->op_put = e->op_get = 1;
+  e->tell_left = 1;
   e->match = match, e->user = 1000 + (uint64_t)i, e->start = BASE + 1024 * test_below(16);
   e->size_bytes = size_bytes;
   return e;
@@ -202,6 +204,7 @@ static ptl_me_t me_of(const side *s, const cosim_entry *e, bool mutes_unlink) {
   if (e->manage_local) me.options |= PTL_ME_MANAGE_LOCAL;
   if (e->no_truncate) me.options |= PTL_ME_NO_TRUNCATE;
   if (e->no_events) me.options |= PTL_ME_EVENT_COMM_DISABLE;
+  if (e->quiet) me.options |= PTL_ME_EVENT_SUCCESS_DISABLE;
   if (e->overflow && !e->keep_headers) me.options |= PTL_ME_UNEXPECTED_HDR_DISABLE;
   if (e->no_over) me.options |= PTL_ME_EVENT_OVER_DISABLE;
   if (e->count_over) me.options |= PTL_ME_EVENT_CT_OVERFLOW;
@@ -340,7 +343,7 @@ static void nic_told(int i, const cosim_event *e) {
     note(1, (record){.step = i, .type = UNLINKED, .status = e->status == COSIM_OK});
     return;
   }
-  if (e->type == COSIM_EV_AUTO_UNLINK)
+  if (e->type == COSIM_EV_AUTO_UNLINK && !e->unlinked) /* not by a message that nothing tells of */
     Host_is_told[e->user - 1000] = 1;
   else if (e->type & COSIM_EV_OVERFLOW && e->type <= COSIM_EV_FETCH + COSIM_EV_OVERFLOW)
     Header_says[e->user - 1000] |= e->unlinked;

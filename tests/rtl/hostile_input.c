@@ -65,7 +65,27 @@ static long inputs(void) {
   return n ? atol(n) : 12000;
 }
 
-/* Packets with a good CRC and any content; half of them look like messages to real entries */
+/* A packet with a good CRC and any content, of a peer from least_src on; half of them look like messages to real entries */
+static cosim_packet hostile(uint32_t to, uint32_t least_src) {
+  cosim_packet p;
+  p.header = (uint32_t)test_rand();
+  for (int k = 0; k < 16; k++) p.data[k] = (uint32_t)test_rand();
+  if (test_below(4)) p.header = (p.header & ~(63u << 20)) | to << 20; /* to this NIC */
+  if (test_below(2)) { /* kind, portal index, size, match, offset that mean something */
+    p.header &= ~(0xFFu << 12 | 0xF0u) | (uint32_t)test_below(4)
+                                             << 12; /* small sequence numbers, from few */
+    p.header &= ~(62u << 26);
+    p.data[0] = (uint32_t)test_below(11) | (uint32_t)test_below(8) << 4 |
+                (uint32_t)test_below(20) << 7 | (uint32_t)test_below(2) << 16;
+    p.data[1] = (uint32_t)test_below(test_below(2) ? 20 : 10000);
+    p.data[2] = (uint32_t)test_below(5), p.data[3] = 0;
+    p.data[4] = (uint32_t)test_below(8192), p.data[5] = test_below(20) ? 0 : 0xFFFFFFFFu;
+    if (test_below(2)) p.header |= 3;
+  }
+  if (p.header >> 26 < least_src) p.header = (p.header & ~(63u << 26)) | least_src << 26;
+  p.crc = cosim_packet_crc(&p) ^ (uint32_t)(test_below(8) == 0);
+  return p;
+}
 static void packets(void) {
   cosim_desc d = host_near_desc(2);
   cosim *sim = host_start(&d);
@@ -79,22 +99,7 @@ static void packets(void) {
   memset(H.memory[1] + 0x30000, 0x77, HOST_EQ - 0x30000);
   cosim_write(sim, 1, COSIM_RETRIES, 1);
   for (long i = 0; i < inputs(); i++) {
-    cosim_packet p;
-    p.header = (uint32_t)test_rand();
-    for (int k = 0; k < 16; k++) p.data[k] = (uint32_t)test_rand();
-    if (test_below(4)) p.header = (p.header & ~(63u << 20)) | 1u << 20; /* to this NIC */
-    if (test_below(2)) { /* kind, portal index, size, match, offset that mean something */
-      p.header &= ~(0xFFu << 12 | 0xF0u) | (uint32_t)test_below(4)
-                                               << 12; /* small sequence numbers, from few */
-      p.header &= ~(62u << 26);
-      p.data[0] = (uint32_t)test_below(11) | (uint32_t)test_below(8) << 4 |
-                  (uint32_t)test_below(20) << 7 | (uint32_t)test_below(2) << 16;
-      p.data[1] = (uint32_t)test_below(test_below(2) ? 20 : 10000);
-      p.data[2] = (uint32_t)test_below(5), p.data[3] = 0;
-      p.data[4] = (uint32_t)test_below(8192), p.data[5] = test_below(20) ? 0 : 0xFFFFFFFFu;
-      if (test_below(2)) p.header |= 3;
-    }
-    p.crc = cosim_packet_crc(&p) ^ (uint32_t)(test_below(8) == 0);
+    const cosim_packet p = hostile(1, 0);
     cosim_inject(sim, 1, &p);
     cosim_cycles(sim, 2 + (int64_t)test_below(test_below(4) ? 8 : 30));
   }
@@ -104,6 +109,79 @@ static void packets(void) {
     touched += (i < 0x20000 || i >= 0x30000) && H.memory[1][i] != 0x77;
   CHECK(touched == 0);
   CHECK(H.wild == 0);
+  still_works(sim);
+  cosim_destroy(sim);
+}
+
+/* All faults at once, on buses that stall, while others send hostile packets to both: what NIC 0 puts and gets at NIC 1 is
+   done once, in order and whole. A hostile packet may come twice, or again behind others. */
+enum { REAL_SLOTS = 16, REAL_ROOM = 256, REAL_AT = 0x60000, RESULT_AT = 0x70000 };
+static cosim_command Real[2][REAL_SLOTS]; /* under way, by class and slot; user 0: none */
+static uint64_t Sent[2], Came[2], Ended;
+static cosim_fault any_fault(void *ctx, int src, int dst, const cosim_packet *p) {
+  (void)ctx, (void)src, (void)dst, (void)p;
+  return test_below(1000) < 40 ? (cosim_fault)(1 + test_below(5)) : COSIM_PASS;
+}
+static void real_sends(cosim *sim) {
+  const int klass = (int)test_below(2), slot = (int)(Sent[klass] % REAL_SLOTS);
+  cosim_command *c = &Real[klass][slot];
+  const uint32_t at = (uint32_t)(klass * REAL_SLOTS + slot) * REAL_ROOM;
+  if (c->user) return;
+  *c = host_command(test_below(3) ? COSIM_KIND_PUT : COSIM_KIND_GET, 1, 0xA11u, 0x8000 + at, (uint32_t)test_below(test_below(4) ? 17 : 120));
+  if (c->kind == COSIM_KIND_GET) c->addr = RESULT_AT + at;
+  if (c->kind == COSIM_KIND_PUT && c->size_bytes <= 16) c->payload = COSIM_PAY_INLINE;
+  host_fill(0, (uint32_t)c->addr, REAL_ROOM);
+  memcpy(c->operand, H.memory[0] + c->addr, 16);
+  c->offset = at, c->user = ++Sent[klass], c->hdr_data = c->user << 1 | (uint64_t)klass;
+  cosim_submit(sim, 0, klass, c, NULL);
+}
+static void real_ends(cosim *sim) {
+  cosim_event e;
+  while (host_event(sim, 0, &e)) {
+    cosim_command *c = &Real[e.hdr_data & 1][(e.user - 1) % REAL_SLOTS];
+    CHECK(e.status == COSIM_OK && e.user == c->user && e.moved_bytes == c->size_bytes);
+    CHECK(!memcmp(H.memory[0] + c->addr, H.memory[1] + REAL_AT + c->offset, c->size_bytes));
+    c->user = 0, Ended++;
+  }
+  while (host_event(sim, 1, &e)) { /* a get's may come behind a put's */
+    CHECK(e.status == COSIM_OK && e.peer == 0);
+    if (e.type != COSIM_EV_PUT) continue;
+    CHECK(e.hdr_data >> 1 > Came[e.hdr_data & 1]);
+    Came[e.hdr_data & 1] = e.hdr_data >> 1;
+  }
+}
+static void hostile_packets_among_all_faults(void) {
+  cosim_desc d = host_near_desc(2);
+  cosim_packet held = hostile(1, 2);
+  d.fault = any_fault, d.fault_delay_ps = 200000;
+  cosim *sim = host_start(&d);
+  cosim_entry e = host_entry(REAL_AT, 2 * REAL_SLOTS * REAL_ROOM, 0xA11u);
+  e.src = 0;
+  cosim_append(sim, 1, 0, &e);
+  for (int nic = 0; nic < 2; nic++)
+    for (int k = 0; k < 4; k++) {
+      e = host_entry(0x20000 + 0x1000 * (uint32_t)k, 0x1000, (uint64_t)k);
+      e.manage_local = k & 1, e.use_once = k >> 1, e.no_events = 1;
+      cosim_append(sim, nic, 1 + k, &e);
+    }
+  memset(Real, 0, sizeof Real), memset(Sent, 0, sizeof Sent), memset(Came, 0, sizeof Came), Ended = 0;
+  cosim_write(sim, 0, COSIM_RETRIES, 15), cosim_write(sim, 0, COSIM_TIMEOUT, 700);
+  cosim_write(sim, 1, COSIM_RETRIES, 1);
+  host_settle(sim);
+  for (long i = 0; i < inputs() / 2; i++) {
+    const int to = (int)test_below(4) == 0 ? 0 : 1;
+    const cosim_packet p = test_below(8) ? hostile((uint32_t)to, 2) : held;
+    if (test_below(8) == 0) held = p;
+    cosim_inject(sim, to, &p);
+    if (test_below(16) == 0) cosim_inject(sim, to, &p);
+    if (test_below(4) == 0) real_sends(sim);
+    cosim_cycles(sim, 2 + (int64_t)test_below(test_below(4) ? 10 : 60));
+    real_ends(sim);
+  }
+  for (int i = 0; i < 4000 && Ended < Sent[0] + Sent[1]; i++) cosim_cycles(sim, 30), real_ends(sim);
+  CHECK(Ended == Sent[0] + Sent[1] && Ended > 50);
+  CHECK(H.wild == 0 && cosim_counter(sim, 0, COSIM_COUNT_UNDELIVERED) == 0);
+  printf("  %ld hostile packets, %u messages among them, %lld cycles\n", inputs() / 2, (unsigned)Ended, (long long)cosim_cycle(sim));
   still_works(sim);
   cosim_destroy(sim);
 }
@@ -177,6 +255,7 @@ int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(packets);
   Stall = COSIM_STALL_ADVERSE;
+  RUN(hostile_packets_among_all_faults);
   RUN(commands);
   RUN(registers);
   return TEST_END();

@@ -65,6 +65,26 @@ static void fifo_keeps_order_and_count() {
   CHECK(full > 100 && empty > 100);
 }
 
+static void what_is_unsent_is_known() {
+  fresh();
+  std::deque<unsigned> model;
+  unsigned full = 0, found = 0;
+  for (int i = 0; i < 20000; i++) {
+    unsigned busy = (i / 500) % 2 ? 80 : 30;
+    t->unsent_put_i = model.size() < 8 && chance(busy), t->unsent_sent_i = !model.empty() && chance(110 - busy);
+    t->unsent_put_key_i = (uint8_t)test_below(16), t->unsent_key_i = (uint8_t)test_below(16);
+    settle();
+    unsigned same = 0;
+    for (unsigned key : model) same += key == t->unsent_key_i;
+    CHECK(t->unsent_waits_o == (same != 0));
+    full += model.size() == 8, found += same != 0;
+    if (t->unsent_sent_i) model.pop_front();
+    if (t->unsent_put_i) model.push_back(t->unsent_put_key_i);
+    cycle();
+  }
+  CHECK(full > 100 && found > 1000 && found < 19000);
+}
+
 static void arbiter_is_fair_and_holds() {
   fresh();
   int waits[5] = {0};
@@ -986,6 +1006,7 @@ static void matching_takes_the_first_that_fits() {
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(fifo_keeps_order_and_count);
+  RUN(what_is_unsent_is_known);
   RUN(arbiter_is_fair_and_holds);
   RUN(clock_counts_fractions);
   RUN(crc_equals_loop_and_sees_flips);

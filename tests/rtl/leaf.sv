@@ -10,6 +10,12 @@ module leaf import nic_pkg::*; (
   input  logic         fifo_ready_i,
   output logic [15:0]  fifo_data_o,
   output logic [2:0]   fifo_count_o,
+  // nic_unsent
+  input  logic         unsent_put_i,
+  input  logic [3:0]   unsent_put_key_i,
+  input  logic         unsent_sent_i,
+  input  logic [3:0]   unsent_key_i,
+  output logic         unsent_waits_o,
   // nic_arbiter
   input  logic [4:0]   arb_req_i,
   input  logic         arb_ack_i,
@@ -241,6 +247,10 @@ module leaf import nic_pkg::*; (
   nic_fifo #(.Width(16), .Depth(4)) u_fifo (
     .clk_i, .rst_ni, .valid_i(fifo_valid_i), .ready_o(fifo_ready_o), .data_i(fifo_data_i),
     .valid_o(fifo_valid_o), .ready_i(fifo_ready_i), .data_o(fifo_data_o), .count_o(fifo_count_o)
+  );
+  nic_unsent #(.Width(4), .Depth(8)) u_unsent (
+    .clk_i, .rst_ni, .put_i(unsent_put_i), .put_key_i(unsent_put_key_i), .sent_i(unsent_sent_i), .key_i(unsent_key_i),
+    .waits_o(unsent_waits_o)
   );
   nic_arbiter #(.N(5)) u_arb (
     .clk_i, .rst_ni, .req_i(arb_req_i), .ack_i(arb_ack_i), .grant_o(arb_grant_o),

@@ -45,11 +45,12 @@ for n in ${RTL_MUTANTS:-$(seq "$total")}; do
     nic_float.sv | nic_falu.sv | nic_line.sv) first='floats many_elements small_print' ;;
     nic_[rt]x_re*.sv | nic_rx_rsp.sv | nic_tx_rsp.sv | nic_rx_done.sv | nic_follow.sv | nic_top.sv) first='hostile_input many_elements triggers hard_cases small_print two_nics faults_lose_nothing' ;;
     nic_stamp.sv) first='two_nics hard_cases' ;;
+    nic_event.sv) first='small_print headers leaf' ;;
     nic_mac*.sv | nic_top_mac.sv) first='mac two_nics' ;;
     nic_switch*.sv | nic_xbar.sv) first='switch leaf' ;;
     *) first='leaf small_print' ;;
   esac
-  for test in $first $(echo ct mac floats hostile_input switch triggers leaf hard_cases small_print many_elements lists headers faults_lose_nothing two_nics | tr ' ' '\n' | grep -vxF "$(echo $first | tr ' ' '\n')"); do
+  for test in $first $(echo ct mac floats hostile_input switch triggers leaf hard_cases restarts small_print many_elements lists headers faults_lose_nothing two_nics | tr ' ' '\n' | grep -vxF "$(echo $first | tr ' ' '\n')"); do
     # shellcheck disable=SC3045 # dash and bash have it
     # CPU time: a test that a busy machine holds up has noticed nothing
     (ulimit -t 60 && NIC_MUTANT=$n HOSTILE_INPUTS=3000 exec "$dir/$test") >"$dir/log.$$" 2>&1
