@@ -2,9 +2,7 @@
 
    Run:      build/clock_sync [-n RANKS] [-t SECONDS] [-i SECONDS] [-w PPM] [-d]   ranks are threads
              mpirun -n 4 build/clock_sync_mpi [-t SECONDS] [-i SECONDS] ...     ranks are processes
-               -t how long to watch (3)   -i time between two looks (0.5)
-               -w how much a rate may change per second, in ppm (1): what every bound assumes
-               -d doubt that ranks of one node read one counter, and watch them like others
+             --help says what they are; what every bound assumes is -w
    Expected: one line per rank: offset to rank 0, drift, the guaranteed bound, the residual. Then, at each
              look, the bound as it had grown until then, what a new burst of round trips says, and whether
              the two agree ("held"). Last, what the bounds assume, and how much rates were seen to change:

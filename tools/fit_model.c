@@ -5,17 +5,8 @@
              build/fit_model [options] FILE                fits samples measured before
                FILE: lines "bytes seconds [routine]", as --raw here and in bench_rma writes them;
                  of at most 256 different sizes, 2,000,000 lines
-               --routine NAME    of a FILE with several routines, this one
-               --picture FILE    HTML page: samples, lines, residuals, noise
-               --table FILE      transfer-time table (NBC_TABLE of the preload)
-               --raw FILE        the samples
-               --platform FILE   lines for a platform file of portals_model.h: measured, LogGP; of a FILE
-                                 with a computation's sizes and times, the noise of computations
-               --messages FILE   the same of a FILE with half round trips: LogGP, with all that is not per
-                                 byte in L (what the processor does of it no single time can tell)
-               --dedicated FILE  lines for dedicated_core                            (measured only)
-               --max-bytes N     largest message, 1 ... 1073741824 (1048576)         (measured only)
-               --seed N          order of the sizes (1)                              (measured only)
+               --help lists the options. --messages: what the processor does of a message no single time can
+                 tell, so all that is not per byte is in L
    Expected: one line per range of sizes, with its straight line, LogGP parameters and noise. Where a
              protocol switches is found, not given. Exit status 2: bad arguments or input.
    The constants of a simulated NIC, its PCI and wire are fitted by fit_nic. */

@@ -1,6 +1,6 @@
 /* Question: with which constants of its NIC, PCI and wire would the model take the times measured here?
 
-   Run:      build/fit_nic [options] SAMPLES...          fits
+   Run:      build/fit_nic [options] SAMPLES...          fits; --help lists the options
              build/fit_nic --simulate RAW [--platform FILE] [--max-bytes N]
                                                           what the model takes, as samples
              build/fit_nic --tcp HOST:PORT|here RAW       measures over TCP (here: a child on this host)
@@ -8,13 +8,6 @@
    SAMPLES:  lines "bytes seconds routine" as bench_rma --raw writes them over MPI RMA and OpenSHMEM, and --tcp over
              TCP. Used are put_nbi full, put_nbi post, get_nbi full, get_nbi post: one request until it is done
              on the other side, and what one more of a batch of 16 takes.
-   Options:  --platform FILE   what the fit begins with, and keeps of what is not fitted (the model's BXI 2)
-             --keys KEY,...    what is fitted (wire_latency_ns,pci_latency_ns,nic_put_ns,nic_get_ns,
-                               nic_response_ns,pio_bytes_per_s,link_bytes_per_s); also cpu_command_ns,
-                               pci_flow_bytes_per_s, command_bytes, event_bytes, ack_bytes
-             --output FILE     the platform with the fitted constants, residuals as comments
-             --picture FILE    HTML page: measured and simulated times, residuals
-             --max-bytes N     largest message that is used or made (1048576)
    Expected: a line per constant: value, by how much samples off by their residual (at least 1 %) would move it; "not
              told" stands where that is more than half of it: then other constants give the same times. A line per
              routine: how many sizes, median and worst residual. Exit status 2: bad arguments or input.

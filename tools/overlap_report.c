@@ -6,21 +6,9 @@
    Output:   a summary on standard output, and overlap_report.html beside the reports: one page without
              scripts or links
 
-   usage: overlap_report [-o PAGE.html | --no-html] [--json] [--reference REF] FILE|FOLDER...
-          overlap_report --diff BEFORE AFTER        each a file or a folder
-     -o FILE     where the page goes; default: overlap_report.html in the folder of the (first) report
-     --no-html   no page
-     --json      print the sum of all reports as JSON (itself a report) instead of the summary; a page
-                 only with -o
-     --reference REF  (file or folder) a run of the same program without overlap: every transfer waited
-                 for at once, or blocking. Its times in a section are the references of nbc_diagnose
-                 [R 4.1]: each section gets a diagnosis. --json keeps them, as counters "comp_ref_ns"
-                 and "comm_ref_ns"; a program that knows them may write these itself.
-     --csv DIR   every table as a file there: transfers, calls, places, endings, pairs, communicators, ranks,
-                 bounds (joint, and by both sides of messages), offenders (worst first), unmoved (calls without
-                 messages), why (time in calls was needed), counters, sections, spread over the ranks
-     --diff      print what changed between two runs, biggest change first
-     --help      all this, briefly
+   Options:  --help lists them. --reference: the times of that run in a section are the references of nbc_diagnose [R 4.1];
+             --json keeps them, as counters "comp_ref_ns" and "comm_ref_ns"; a program that knows them may write
+             these itself.
    Transfers are told of by the place where they began, too: a line that is hidden and one that is not are two rows.
    NIC counters that the preload booked (NBC_NIC_COUNTERS=auto) stand "on the wire", beside what the
    program asked for, by section.
@@ -838,7 +826,9 @@ static const option options[] = {
     {"-o", "FILE", "where the page goes (overlap_report.html in the folder of the first report)",
      .text = &page},
     {"--no-html", NULL, "no page", .flag = &has_no_page},
-    {"--json", NULL, "the sum of all reports as JSON instead of the summary", .flag = &json},
+    {"--json", NULL,
+     "the sum of all reports as JSON, itself a report, instead of the summary; a page only with -o",
+     .flag = &json},
     {"--reference", "REF",
      "a run of the same program in which nothing overlaps (each transfer waited for at once): a "
      "diagnosis of each section against it",
