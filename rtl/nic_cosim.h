@@ -253,8 +253,8 @@ static inline void cosim_command_pack(const cosim_command *c, uint32_t w[16]) {
   v[7] = (c->user & 0xFFFFFFFFFFFFu) | ((uint64_t)c->payload & 3) << 48 |
          ((uint64_t)c->eq & 3) << 50 | ((uint64_t)(c->ct < 0 ? 0 : c->ct) & 15) << 55 |
          (uint64_t)(c->ct >= 0) << 59 | (uint64_t)(c->ct_bytes != 0) << 60 |
-         (uint64_t)(c->want_end != 0) << 52 | (uint64_t)(c->want_send != 0) << 61 | (uint64_t)(c->want_ack != 0) << 62 |
-         (uint64_t)1 << 63;
+         (uint64_t)(c->want_end != 0) << 52 | (uint64_t)(c->want_send != 0) << 61 |
+         (uint64_t)(c->want_ack != 0) << 62 | (uint64_t)1 << 63;
   for (int i = 0; i < 16; i++) w[i] = (uint32_t)(v[i / 2] >> (i % 2 * 32));
 }
 static inline void cosim_entry_pack(const cosim_entry *e, uint32_t w[16]) {
@@ -272,9 +272,8 @@ static inline void cosim_entry_pack(const cosim_entry *e, uint32_t w[16]) {
          (uint64_t)(e->loose_headers != 0) << 31 |
          ((uint64_t)(e->pid < 0 ? 0 : e->pid) & 0xFFFF) << 32 | (uint64_t)(e->pid < 0) << 48 |
          (uint64_t)(e->uid < 0) << 49 | (uint64_t)(e->ct_puts != 0) << 50 |
-         (uint64_t)(e->ack_off != 0) << 51 |
-         ((uint64_t)e->ctx & 15) << 52 | (uint64_t)(e->quiet != 0) << 56 |
-         (uint64_t)(e->tell_left != 0) << 57;
+         (uint64_t)(e->ack_off != 0) << 51 | ((uint64_t)e->ctx & 15) << 52 |
+         (uint64_t)(e->quiet != 0) << 56 | (uint64_t)(e->tell_left != 0) << 57;
   v[1] = ((uint64_t)(e->uid < 0 ? 0 : e->uid) & 0xFFFFFFFFu) | (e->size_bytes >> 32 & 0xFFFF) << 32;
   v[3] = e->match, v[4] = e->ignore_bits, v[5] = e->start;
   v[6] = (e->size_bytes & 0xFFFFFFFFu) | (uint64_t)e->min_free << 32, v[7] = e->user;

@@ -396,14 +396,14 @@ const guest_option *guest__option_named(const char *name); /* NULL: unknown */
    when there is no sweep. Then the child's keys of the platform. */
 void guest__sweep(int argc, char **argv, int at);
 void guest__sweep_platform(pm_platform *p);
-bool guest_is_sweep(void); /* also in a run of one */
+bool guest_is_sweep(void);             /* also in a run of one */
 void guest__files_of_all_refuse(void); /* when an option names one to be written */
 /* The time-stamp counter, see counter.c: when pm_run lets go of it (false) and keeps it again */
 bool guest_counter_keep(bool is_wanted);                          /* ret how it was */
 bool guest_counter_faulted(const siginfo_t *info, ucontext_t *c); /* ret 0: it is another fault */
 bool guest_counter_stopped(ucontext_t *c);                        /* ... trap */
 bool guest_fault_stopped(ucontext_t *c); /* ... of a fault that the program handles */
-void guest_steps_end(ucontext_t *c);    /* of a search or proof of spin.c */
+void guest_steps_end(ucontext_t *c);     /* of a search or proof of spin.c */
 void guest_catch_faults(int number);
 void guest_spin_begin(int spin_ms);
 void guest_spin_end(void);
