@@ -53,7 +53,8 @@
      NBC_SAVE_S       a report is saved every so many seconds while the program runs, at first after 10 to 20 s, 20 to 40,
                       ... (never so often that it takes more than a thousandth of the time), for a process that is
                       killed without a word (SIGKILL: no memory left, the time of a batch job, another node's
-                      MPI_Abort). The one at the end takes its place; timelines are not saved. Default 300; 0:
+                      MPI_Abort). The one at the end takes its place; timelines are not saved. What cannot be saved is
+                      tried again the next time. Default 300; 0:
                       never, and so with NBC_GATHER=1 and under pm_run. A process saves when one of its MPI calls ends; what
                       that takes is not the program's time. Not of several threads without MPI_THREAD_MULTIPLE
      NBC_PEERS        1 (default): find out at start who shares a node. This takes one

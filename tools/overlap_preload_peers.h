@@ -26,11 +26,12 @@ struct peers {
   uint32_t group_number; /* the same for duplicates: same ranks */
   int last_rank;         /* whose pair was asked for last, and that pair; 0: none */
   uint32_t last_pair;
-  uint16_t tally;    /* where its transfers are counted */
-  unsigned char all; /* nbc_peer of all others; UNKNOWN when they differ */
+  uint32_t open_count; /* transfers under way in it, or that may be started again */
+  uint16_t tally;      /* where its transfers are counted */
+  unsigned char all;   /* nbc_peer of all others; UNKNOWN when they differ */
   bool inter : 1, differs : 1;
   bool gone : 1; /* freed with transfers under way: `key` is the group of those it reached */
-};
+} __attribute__((packed, aligned(4)));
 enum { PEERS_SLOT_BYTES = sizeof(uint32_t) * 8 / 3 }; /* of slots at least three eighths full */
 _Static_assert(sizeof(struct peers) + PEERS_SLOT_BYTES <= 64,
                "64 bytes for a communicator at most");

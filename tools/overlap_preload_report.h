@@ -138,6 +138,14 @@ static void describe(nbc_report *report, int64_t now_ns) {
 
 #include "overlap_preload_gather.h"
 
+/* The one at the end does not take its place: it is elsewhere, or in one file with all others. */
+static void forget_saved(void) {
+  char path[PATH_BYTES];
+  if (!run.is_saved) return;
+  report_path(path, run.folder, JSON);
+  unlink(path);
+}
+
 /* The chosen folder, else the one for temporary files, else standard error. */
 static void write_everything(const nbc_report *report) {
   const char *temporary = setting("TMPDIR");
@@ -151,6 +159,7 @@ static void write_everything(const nbc_report *report) {
     say("cannot write to %s (%s): report of rank %d is in %s", run.folder, why, run.rank,
         temporary);
     if (run.text) write_into(temporary, report, TEXT);
+    forget_saved();
     return;
   }
   say("cannot write to %s (%s) nor %s: report of rank %d follows", run.folder, why, temporary,
@@ -219,10 +228,10 @@ SMALL static void save_meanwhile(int64_t t1_ns) {
   if (t1_ns < due_ns || !__atomic_compare_exchange_n(&run.save_at_ns, &due_ns, INT64_MAX, false,
                                                      __ATOMIC_RELAXED, __ATOMIC_RELAXED))
     return; /* another thread does */
-  bool good = may_write_meanwhile();
+  const bool may = may_write_meanwhile();
   writing_begin();
-  if (good && !__atomic_load_n(&run.written, __ATOMIC_ACQUIRE)) {
-    good = nbc_monitor_report_at(run.monitor, nbc_clock_now_ns(run.clock), &report) == NBC_OK;
+  if (may && !__atomic_load_n(&run.written, __ATOMIC_ACQUIRE)) {
+    bool good = nbc_monitor_report_at(run.monitor, nbc_clock_now_ns(run.clock), &report) == NBC_OK;
     if (good) {
       describe(report, t1_ns);
       nbc_report_note(report, "saved while the program ran: what came later is not in it (it still "
@@ -230,15 +239,17 @@ SMALL static void save_meanwhile(int64_t t1_ns) {
       good = write_into(run.folder, report, JSON);
       nbc_report_free(report);
     }
+    static bool is_told;
     if (good)
       run.is_saved = true;
-    else
+    else if (!is_told)
       complain("cannot save a report in %s while the program runs (%s): one is written at its end",
                run.folder, strerror(errno));
+    is_told = is_told || !good; /* there may be room again later */
   }
   writing_end();
   const int64_t took_ns = nbc_clock_now_ns(run.clock) - t1_ns;
-  if (good) {
+  if (may) {
     const int64_t as_asked_ns = ran_ns < run.save_ns ? ran_ns : run.save_ns,
                   as_cheap_ns = SAVE_SHARE * took_ns;
     __atomic_store_n(&run.save_at_ns,
@@ -248,14 +259,6 @@ SMALL static void save_meanwhile(int64_t t1_ns) {
   nbc_call_tool(me.recorder, took_ns);
   errno = saved_errno;
 }
-/* All is in one file for the run. */
-static void forget_saved(void) {
-  char path[PATH_BYTES];
-  if (!run.is_saved) return;
-  report_path(path, run.folder, JSON);
-  unlink(path);
-}
-
 /* What there is now, for a process that ends and takes the job with it: measuring goes on, and the report at the end,
    if there is one, takes the place of this one. The timeline ends here. */
 SMALL static void write_meanwhile(int asked_by) {

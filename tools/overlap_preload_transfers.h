@@ -39,7 +39,6 @@ enum { FIRST_TRANSFERS = 1024, MOST_TRANSFERS = 1 << 24 };
 static transfer *pool;  /* 0 is not used, all of it zero */
 static uint32_t *slots; /* index of a queue's head; 0 = empty; twice as many as the pool's */
 static uint32_t slots_mask, pool_size, pool_free, pool_used;
-static uint32_t pool_taken; /* of those used, not free again */
 
 static inline uint32_t slot_home(uintptr_t key) {
   return (uint32_t)(((uint64_t)key * 0x9E3779B97F4A7C15u) >> 32) & slots_mask;
@@ -114,6 +113,11 @@ static inline void fill(transfer *t, const transfer *x) {
   t->prepared = x->prepared;
 }
 
+/* Its communicator's entry stays for it, see keep_for_transfers; that of another one by now does not count it. */
+static inline void refer(const transfer *x, uint32_t more) {
+  peers *const p = (peers *)(uintptr_t)x->comm;
+  if (x->comm_made && p->made == x->comm_made) p->open_count += more;
+}
 /* Appends to the queue of x->key, whose slot this is. NULL when the pool is exhausted. */
 static inline transfer *put(const transfer *x, uint32_t slot) {
   uint32_t index = pool_free;
@@ -127,9 +131,9 @@ static inline transfer *put(const transfer *x, uint32_t slot) {
   } else {
     return NULL;
   }
-  pool_taken++;
   transfer *const t = &pool[index];
   fill(t, x);
+  refer(t, 1);
   t->next = 0;
   t->tail = index;
   if (slots[slot]) {
@@ -151,11 +155,10 @@ static uint64_t oldest_receive(void) {
 }
 
 static inline void give_back_room(uint32_t index) {
+  refer(&pool[index], UINT32_MAX); /* one less */
   pool[index].next = pool_free;
   pool[index].id = 0;
-  pool[index].comm = NULL;
   pool_free = index;
-  pool_taken--;
 }
 /* Removes `index`, which follows `before` (0: is the head), from the queue of a slot; it stays in the pool. */
 static inline void unlink_from(uint32_t slot, uint32_t before, uint32_t index) {
@@ -388,8 +391,7 @@ static void matched(MPI_Message message, const MPI_Status *status, MPI_Comm comm
 }
 /* Is something of these processes under way, or may be started again? Under the lock. */
 static bool is_referred(const peers *p) {
-  for (uint32_t i = 1; pool_taken && i <= pool_used; i++)
-    if (pool[i].comm == p && pool[i].comm_made == p->made) return true;
+  if (p->open_count) return true;
   for (int i = 0; matched_count && i < MATCHED; i++)
     if (matched_ones[i].since && matched_ones[i].from.among == p &&
         matched_ones[i].from.made == p->made)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -96,12 +97,14 @@ static void alarms(void) {
 }
 
 /* Messages to oneself until a report is there, or 30 s are over, and some more; then an end without a word, or not. */
+static char report_path[4096];
 static int report_is_there(void) {
   char pattern[4096];
   glob_t found;
   const char *folder = getenv("NBC_REPORT_DIR");
   snprintf(pattern, sizeof pattern, "%s/*.json", folder ? folder : ".");
   const int is_there = glob(pattern, 0, NULL, &found) == 0;
+  if (is_there) snprintf(report_path, sizeof report_path, "%s", found.gl_pathv[0]);
   globfree(&found);
   return is_there;
 }
@@ -118,6 +121,13 @@ static void long_run(int killed) {
   fflush(stdout);
   if (killed) kill(getpid(), SIGKILL);
 }
+/* Where a report is written first is a folder from then on. */
+static void no_room_at_end(void) {
+  char part[sizeof report_path + 8];
+  long_run(0);
+  snprintf(part, sizeof part, "%s.part", report_path);
+  mkdir(part, 0777);
+}
 
 static void end(const char *how) {
   if (is(how, "exit")) exit(3);
@@ -131,6 +141,7 @@ static void end(const char *how) {
   if (is(how, "fork")) fork_child();
   if (strncmp(how, "abort_in_", 9) == 0) abort_inside(how + 9);
   if (is(how, "alarms")) alarms();
+  if (is(how, "elsewhere")) no_room_at_end();
   if (is(how, "killed") || is(how, "lasts")) long_run(is(how, "killed"));
   if (is(how, "error")) MPI_Send(NULL, 1, MPI_INT, 1000000, 0, MPI_COMM_WORLD);
 }

@@ -50,6 +50,13 @@ saved() { # mpi
     if [ $holds = 1 ]; then ok "$1 $how: saved meanwhile: $told of $sent calls"
     else bad "$1 $how: $told of $sent calls: $(cat "$reports/err" "$reports/shown")"; fi
   done
+  # where there is no room at the end the report goes elsewhere, and none that is older stays
+  reports=$work/$1.elsewhere
+  mkdir "$reports" "$reports/tmp"
+  (export TMPDIR="$reports/tmp" && NBC_SAVE_S=1 measured "$1" 1 "$B/tests/mpi/preload_ends.$1" elsewhere) >"$reports/out" 2>"$reports/err"
+  show -n "$reports"/tmp/*.json >"$reports/shown" 2>&1
+  if [ "$(calls_of)" = "$(sed -n 's/^sent //p' "$reports/out")" ] && ! ls "$reports"/*.json 2>/dev/null; then ok "$1: what was saved goes when the report at the end is elsewhere"
+  else bad "$1: $(ls "$reports" "$reports/tmp"; cat "$reports/err" "$reports/out" "$reports/shown")"; fi
   reports=$work/$1.gathered
   mkdir "$reports"
   NBC_SAVE_S=1 NBC_GATHER=1 measured "$1" 1 "$B/tests/mpi/preload_ends.$1" lasts >"$reports/out" 2>"$reports/err"
