@@ -251,7 +251,7 @@ void guest_openmp_end(struct omp_thread *t) {
     omp_wake(t->workers[i]);
   }
   free(t->workers);
-  free(t->first_task.depends);
+  omp_addresses_free(t->first_task.depends);
   free(t);
 }
 

@@ -50,9 +50,9 @@ struct omp_task {
   int blocker_count;     /* siblings that have to be complete before */
   bool is_final, waits_for_event, has_run, has_copies;
   struct omp_edge *successors;
-  struct omp_depend **depends; /* of its children, hashed by address; made at the first one */
-  struct omp_depend *mine;     /* in its parent's table */
-  omp_task *next;              /* in the team's list */
+  struct omp_addresses *depends; /* of its children; made at the first one */
+  struct omp_depend *mine;       /* in its parent's */
+  omp_task *next, *before;       /* in the team's list */
 };
 
 /* A loop, sections or single, entered by all threads of a team; threads may be several apart. */
@@ -130,6 +130,7 @@ void omp_loop_more(uintptr_t *reductions, void **memory);
 /* openmp_tasks.c */
 omp_task *omp_task_new(omp_team *team, omp_task *parent);
 void omp_task_drop(omp_task *task);
+void omp_addresses_free(struct omp_addresses *a);
 /* Runs one that is ready: of the team; children of parent alone; of the group alone. ret false: none is */
 bool omp_task_run(omp_thread *t, const omp_task *parent, const omp_group *group);
 

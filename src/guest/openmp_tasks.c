@@ -17,18 +17,28 @@ enum {
   FLAG_DETACH = 8192,
   FLAG_STRICT = 16384
 };
-enum { BUCKETS = 64 };
 typedef struct omp_edge { /* who is blocked by a task */
   struct omp_edge *next;
   omp_task *task;
 } omp_edge;
-typedef struct omp_depend { /* a task that is not complete uses an address */
-  struct omp_depend *next;  /* in the bucket, the last first */
-  struct omp_depend *other; /* of the same task */
-  const void *address;
+typedef struct omp_depend {         /* a task that is not complete uses an address */
+  struct omp_depend *next, *before; /* of those who read it, if it is one */
+  struct omp_depend *other;         /* of the same task */
+  struct omp_address *of;           /* NULL: who comes later waits for a later writer */
   omp_task *task;
-  bool is_out;
 } omp_depend;
+/* The last task that writes an address, and those that read it after that: all others that are not complete are before
+   these. */
+typedef struct omp_address {
+  struct omp_address *next; /* in the bucket */
+  const void *address;
+  omp_depend *writer, *readers;
+} omp_address;
+typedef struct omp_addresses {
+  unsigned bits; /* of the number of buckets */
+  size_t count;
+  omp_address **buckets;
+} omp_addresses;
 
 omp_task *omp_task_new(omp_team *team, omp_task *parent) {
   omp_task *t = (omp_task *)omp_alloc_zeroed(sizeof *t);
@@ -42,17 +52,53 @@ omp_task *omp_task_new(omp_team *team, omp_task *parent) {
 void omp_task_drop(omp_task *t) {
   while (t && --t->refs == 0) {
     omp_task *parent = t->parent;
-    free(t->depends);
+    omp_addresses_free(t->depends);
     free(t);
     t = parent;
   }
 }
 
 /* ---- dependences ---------------------------------------------------------------------------------------- */
-static omp_depend **bucket_of(omp_task *parent, const void *address) {
-  if (!parent->depends)
-    parent->depends = (omp_depend **)omp_alloc_zeroed(BUCKETS * sizeof(omp_depend *));
-  return &parent->depends[((uintptr_t)address >> 3) * 0x9E3779B97F4A7C15u >> 58];
+void omp_addresses_free(omp_addresses *a) {
+  if (a) free(a->buckets);
+  free(a);
+}
+static omp_address **bucket_of(const omp_addresses *a, const void *address) {
+  return &a->buckets[((uintptr_t)address >> 3) * 0x9E3779B97F4A7C15u >> (64 - a->bits)];
+}
+static void widen(omp_addresses *a) {
+  const omp_addresses before = *a;
+  a->bits = before.buckets ? before.bits + 1 : 6;
+  a->buckets = (omp_address **)omp_alloc_zeroed(sizeof(omp_address *) << a->bits);
+  for (size_t i = 0; before.buckets && i >> before.bits == 0; i++)
+    for (omp_address *x = before.buckets[i], *next; x; x = next) {
+      omp_address **bucket = bucket_of(a, x->address);
+      next = x->next;
+      x->next = *bucket;
+      *bucket = x;
+    }
+  free(before.buckets);
+}
+/* Of the children of a task; made if it is not there. */
+static omp_address *address_of(omp_task *parent, const void *address) {
+  if (!parent->depends) parent->depends = (omp_addresses *)omp_alloc_zeroed(sizeof(omp_addresses));
+  omp_addresses *a = parent->depends;
+  if (!a->buckets || a->count >> a->bits) widen(a);
+  omp_address **bucket = bucket_of(a, address), *x = *bucket;
+  while (x && x->address != address) x = x->next;
+  if (x) return x;
+  x = (omp_address *)omp_alloc_zeroed(sizeof *x);
+  x->address = address;
+  x->next = *bucket;
+  a->count++;
+  return *bucket = x;
+}
+static void forget_address(omp_addresses *a, omp_address *x) {
+  omp_address **at = bucket_of(a, x->address);
+  while (*at != x) at = &(*at)->next;
+  *at = x->next;
+  a->count--;
+  free(x);
 }
 static void block(omp_task *first, omp_task *then) {
   omp_edge *e = (omp_edge *)omp_alloc_zeroed(sizeof *e);
@@ -61,19 +107,28 @@ static void block(omp_task *first, omp_task *then) {
   first->successors = e;
   then->blocker_count++;
 }
-/* Behind all that write the address; a writer behind all that read it, too. */
+/* Behind the last that writes the address; a writer behind all that read it since then, too. */
 static void depend(omp_task *task, const void *address, bool is_out) {
-  omp_depend **bucket = bucket_of(task->parent, address);
-  for (const omp_depend *d = *bucket; d; d = d->next)
-    if (d->address == address && d->task != task && (is_out || d->is_out)) block(d->task, task);
+  omp_address *x = address_of(task->parent, address);
   omp_depend *mine = (omp_depend *)omp_alloc_zeroed(sizeof *mine);
-  mine->address = address;
   mine->task = task;
-  mine->is_out = is_out;
-  mine->next = *bucket;
-  *bucket = mine;
+  mine->of = x;
   mine->other = task->mine;
   task->mine = mine;
+  if (x->writer && x->writer->task != task) block(x->writer->task, task);
+  if (!is_out) {
+    mine->next = x->readers;
+    if (mine->next) mine->next->before = mine;
+    x->readers = mine;
+    return;
+  }
+  for (omp_depend *d = x->readers; d; d = d->next) {
+    if (d->task != task) block(d->task, task);
+    d->of = NULL;
+  }
+  x->readers = NULL;
+  if (x->writer) x->writer->of = NULL;
+  x->writer = mine;
 }
 /* The compiler's list: how many, how many of them out, then addresses; or 0, how many, out, mutually
    exclusive, in, then addresses and after them objects of an address and a kind (1: in). */
@@ -95,10 +150,16 @@ static void depend_all(omp_task *task, void **list) {
 }
 static void forget_depends(omp_task *task) {
   while (task->mine) {
-    omp_depend *d = task->mine, **at = bucket_of(task->parent, d->address);
-    while (*at != d) at = &(*at)->next;
-    *at = d->next;
+    omp_depend *d = task->mine;
+    omp_address *x = d->of;
     task->mine = d->other;
+    if (x && x->writer == d)
+      x->writer = NULL;
+    else if (x) {
+      if (d->next) d->next->before = d->before;
+      *(d->before ? &d->before->next : &x->readers) = d->next;
+    }
+    if (x && !x->writer && !x->readers) forget_address(task->parent->depends, x);
     free(d);
   }
 }
@@ -107,10 +168,8 @@ static void forget_depends(omp_task *task) {
 static void put_ready(omp_task *task) {
   omp_team *team = task->team;
   task->next = NULL;
-  if (team->ready)
-    team->ready_last->next = task;
-  else
-    team->ready = task;
+  task->before = team->ready_last;
+  *(task->before ? &task->before->next : &team->ready) = task;
   team->ready_last = task;
   omp_wake_team(team);
 }
@@ -119,18 +178,14 @@ static bool is_in_group(const omp_task *task, const omp_group *group) {
   while (g && g != group) g = g->outer;
   return g == group;
 }
+/* The first; who waits for some alone looks for them among the last, where they mostly are. */
 static omp_task *take_ready(omp_team *team, const omp_task *parent, const omp_group *group) {
-  omp_task *before = NULL, *task = team->ready;
-  while (task && ((parent && task->parent != parent) || (group && !is_in_group(task, group)))) {
-    before = task;
-    task = task->next;
-  }
+  omp_task *task = parent || group ? team->ready_last : team->ready;
+  while (task && ((parent && task->parent != parent) || (group && !is_in_group(task, group))))
+    task = task->before;
   if (!task) return NULL;
-  if (before)
-    before->next = task->next;
-  else
-    team->ready = task->next;
-  if (team->ready_last == task) team->ready_last = before;
+  *(task->before ? &task->before->next : &team->ready) = task->next;
+  *(task->next ? &task->next->before : &team->ready_last) = task->before;
   return task;
 }
 static void complete(omp_task *task) {

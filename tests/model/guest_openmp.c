@@ -126,6 +126,28 @@ static long fibonacci(int n) {
 #pragma omp taskwait
   return a + b;
 }
+/* Tasks over many addresses, each of which reads two and writes one, perhaps the same: what they leave is what they leave one
+   after the other. */
+enum { PLACES = 300 };
+static int dependent(void) {
+  static unsigned x[PLACES], wanted[PLACES];
+  unsigned seed = 1;
+#pragma omp parallel
+#pragma omp single
+  for (int i = 0; i < 3000; i++) {
+    unsigned at[3];
+    for (int k = 0; k < 3; k++) seed = seed * 1664525u + 1013904223u, at[k] = (seed >> 8) % (i % 2 ? PLACES : 3);
+    const unsigned a = at[0], b = at[1], c = at[2];
+    wanted[a] = wanted[a] * 3 + wanted[b] + wanted[c] * 5 + (unsigned)i;
+#pragma omp task depend(in : x[b], x[c]) depend(inout : x[a])
+    {
+      const unsigned before = x[a] * 3 + x[b];
+      if (i % 16 == 0) usleep(1);
+      x[a] = before + x[c] * 5 + (unsigned)i;
+    }
+  }
+  return memcmp(x, wanted, sizeof x) != 0;
+}
 void omp_fulfill_event_(omp_event_handle_t event); /* Fortran's, by value */
 static void tasks(void) {
   long f = 0, sum = 0, in_group = 0;
@@ -190,7 +212,7 @@ static void tasks(void) {
 #pragma omp taskwait
 #endif
   }
-  printf("fibonacci %ld, depend %d %d %d %d %d %d, group %ld, loops %ld, event %d\n", f, d[0], d[1], d[2], d[3], d[4], d[5], in_group, sum, events);
+  printf("fibonacci %ld, depend %d %d %d %d %d %d, group %ld, loops %ld, event %d, many %d wrong\n", f, d[0], d[1], d[2], d[3], d[4], d[5], in_group, sum, events, dependent());
 }
 /* Reductions over tasks: each adds to what its thread has, an outer construct's copy, too. */
 typedef struct pair {
