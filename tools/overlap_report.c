@@ -703,7 +703,7 @@ static void text_offenders(const nbc_report *r, FILE *out, size_t more) {
   else
     fprintf(out, "\nNothing%s stands out: %s.\n", more ? " else" : "", why_nothing(r));
   for (size_t i = 0; i < count; i++) {
-    const verdict v = judge(&rows[i]);
+    const verdict v = judge(r, &rows[i]);
     fprintf(out, "  %zu. %s: %s\n     ", i + 1, row_text(r, BY_CELL, &rows[i], &w),
             verdicts[v].name);
     put_known(out, &rows[i].t);

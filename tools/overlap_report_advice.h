@@ -147,7 +147,15 @@ static verdict unseen(const row *x) {
   default: return VERDICT_ONE_END;
   }
 }
-static verdict judge(const row *x) {
+/* Is it a message of a blocking collective, which the program can only replace as a whole? */
+static bool is_of_blocking_call(const nbc_report *r, const row *x) {
+  static const char *const others[] = {"MPI_I", "MPI_Start", "MPI_Test", "MPI_Wait"};
+  const char *const call = call_of_messages(r, x);
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (strncmp(call, others[i], strlen(others[i])) == 0) return false;
+  return *call;
+}
+static verdict judge(const nbc_report *r, const row *x) {
   const nbc_totals *t = &x->t;
   const double least = share(t->min_overlap_ns, t->xfer_ns),
                most = share(t->max_overlap_ns, t->xfer_ns);
@@ -166,7 +174,8 @@ static verdict judge(const row *x) {
   /* Of large ones only what goes ahead was not seen: the rest is known to be not hidden. */
   if (t->case_count[2] > t->count / 2 && most >= 0.5) return unseen(x);
   if (nbc_kind_category(x->kind) == NBC_CATEGORY_BLOCKING) return VERDICT_BLOCKING;
-  if (t->case_count[0] > t->count / 2 || !t->case_count[1]) return VERDICT_SAME_CALL;
+  if (t->case_count[0] > t->count / 2 || !t->case_count[1])
+    return is_of_blocking_call(r, x) ? VERDICT_BLOCKING : VERDICT_SAME_CALL;
   if (!enough) return VERDICT_TOO_LITTLE;
   if (stamped && exact_most(t) < 0.2) return VERDICT_NO_PROGRESS;
   return most >= 0.8 && least < 0.2 && !stamped ? VERDICT_UNKNOWN : VERDICT_PARTLY;
@@ -180,7 +189,7 @@ static size_t offenders(const nbc_report *r, row **rows, size_t max) {
     const row *x = &(*rows)[i];
     const int64_t at_stake_ns = x->t.xfer_ns - x->t.min_overlap_ns;
     const bool waits = share(x->t.waited_ns, r->call_ns) >= 0.01;
-    if (judge(x) != VERDICT_FINE &&
+    if (judge(r, x) != VERDICT_FINE &&
         (waits || (r->total.waited_ns == 0 && share(at_stake_ns, r->total.xfer_ns) >= 0.01)))
       (*rows)[kept++] = *x;
   }

@@ -157,7 +157,7 @@ static bool csv_offenders(const nbc_report *r, const char *folder) {
     const nbc_totals *t = &rows[i].t;
     csv_text(out, row_text(r, BY_CELL, &rows[i], &w));
     fputc(',', out);
-    csv_text(out, verdicts[judge(&rows[i])].name);
+    csv_text(out, verdicts[judge(r, &rows[i])].name);
     fprintf(out, ",%llu,%llu,%lld,%lld,%lld,%lld\n", (unsigned long long)t->count,
             (unsigned long long)t->size_bytes, (long long)t->xfer_ns, (long long)t->min_overlap_ns,
             (long long)t->max_overlap_ns, (long long)t->waited_ns);

@@ -232,7 +232,7 @@ static void put_offenders(FILE *out, const nbc_report *r, size_t more) {
     fprintf(out, "<p>Nothing%s stands out: %s.</p>\n", more ? " else" : "", why_nothing(r));
   for (size_t i = 0; i < count; i++) {
     const nbc_totals *t = &rows[i].t;
-    const verdict v = judge(&rows[i]);
+    const verdict v = judge(r, &rows[i]);
     fputs("<li><b>", out);
     put(out, row_text(r, BY_CELL, &rows[i], &w));
     fprintf(out, "</b> <span class=\"tag\">%s</span><br/>", verdicts[v].name);

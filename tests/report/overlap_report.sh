@@ -146,6 +146,14 @@ names_of_the_source() {
     '{"call":"MPI_Recv","module":"/gone.so","symbol":"__bound_MOD_swap.part.0","offset":9,"count":1,"total_ns":9,"max_ns":9}' '{"call":"MPI_Recv","module":"/gone.so","symbol":"__bound_MOD_swap","offset":99,"count":1,"total_ns":9,"max_ns":9}' &&
     status 0 "$report" --no-html "$T/copies.json" && grep 'MPI_Wait .* bound::halo (copies.c:1)$' "$T/out" && grep 'MPI_Send .* step (copies.c:3)$' "$T/out" && [ "$(grep -c 'MPI_Recv .* bound::swap in gone.so$' "$T/out")" = 1 ]
 }
+# What a simulation sees inside a blocking collective, its program cannot post earlier: the collective has a nonblocking form.
+inside_a_collective() {
+  inside() { # CALL: ten sends that began and ended in it
+    "$tool" computed 50000 50000 "$T/inside.json" && sed -i 's/"max_overlap_ns":500000,"case_count":\[0,10,0\]/"max_overlap_ns":0,"case_count":[10,0,0]/; s/{"section_index":0,"kind":"isend","class/{"section_index":0,"site_plus1":1,"kind":"isend","class/' "$T/inside.json" &&
+      sites "$T/inside.json" '{"call":"'"$1"'","module":"gone.so","where":"step (halo.c:7)","offset":9,"count":10,"total_ns":3000000,"max_ns":9}' && status 0 "$report" --no-html "$T/inside.json" && printed "$2"
+  }
+  inside MPI_Alltoallw "isend of MPI_Alltoallw at step (halo.c:7), 1 MiB to 16 MiB, same node: blocking calls" && inside MPI_Isend "same node: done inside one call" && inside MPI_Waitall "same node: done inside one call" && inside MPI_Ialltoallw "same node: done inside one call"
+}
 more_communicators() {
   for n in 15 17; do
     "$tool" waits send "$T/comms.json" && comms=$(seq 1 $n | sed 's|.*|{"name":"c&","size":2,"count":1,"size_bytes":8,"waited_ns":9}|' | paste -sd, -) &&
@@ -370,6 +378,7 @@ check "a file without symbols is named, and its debug symbols name its places" s
 check "a wait that timelines show in part: how much they do not" rest_of_a_wait
 check "where all calls stand in one library, what tells its callers" one_layer
 check "names of C++ are read out, too long ones without parameters" names_of_cplusplus
+check "messages of a blocking collective are not to be posted earlier" inside_a_collective
 check "Fortran's modules and copies of functions have the names of the source" names_of_the_source
 check "communicators that are left out are counted" more_communicators
 check "what is known of places is in the JSON" places_in_json
