@@ -859,10 +859,19 @@ static const command_line command = {
     "Exit status: 0 all was read and written; 1 something was not; 2 wrong usage or nothing to "
     "report.\n"};
 
+/* What both sides of messages know. */
+static void read_timelines(run *r) {
+  take_partners(r);
+  if (traces.count >= 2) take_last(r->sum);
+  take_why(r->sum);
+}
 static int compare(char **paths) {
   run before, after;
   read_run(&before, paths, 1);
+  read_timelines(&before);
+  const why_sums why_before = why_told;
   read_run(&after, paths + 1, 1);
+  read_timelines(&after);
   int code = before.failed || after.failed ? 1 : 0;
   if (!before.process_count || !after.process_count) {
     fputs("overlap_report: nothing to compare\n", stderr);
@@ -875,6 +884,7 @@ static int compare(char **paths) {
                                        : nbc_status_text(status));
       code = 1;
     } else {
+      diff_why(&why_before, stdout);
       diff_places(before.sum, after.sum, stdout);
       diff_begun(before.sum, after.sum, stdout);
     }
@@ -911,9 +921,7 @@ int main(int argc, char **argv) {
     free_run(&r);
     return 2;
   }
-  take_partners(&r);
-  if (traces.count >= 2) take_last(r.sum);
-  take_why(r.sum);
+  read_timelines(&r);
   take_endings(r.sum);
   take_cores(&r);
   take_stamps(&r);

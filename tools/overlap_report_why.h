@@ -24,6 +24,7 @@ static void take_simulated_why(const nbc_report *r) {
 }
 /* After take_last. */
 static void take_why(const nbc_report *r) {
+  memset(&why_told, 0, sizeof why_told);
   if (traces.count >= 2) {
     why_told = why_add_all();
     why_caption = "each moment once, by timelines of both sides";
@@ -40,13 +41,14 @@ static const char *const why_texts[WHY_COUNT] = {
     "all had called: transfers, the library's work, or a core that was not free",
     "waits for nobody that is known: work in calls, messages within collectives"};
 static int64_t why_less(int64_t from_ns, int64_t ns) { return ns < from_ns ? from_ns - ns : 0; }
-static void why_values(int64_t values[WHY_COUNT]) {
-  values[WHY_LATE] = why_told.late_ns, values[WHY_LAST] = why_told.last_ns;
-  values[WHY_COMPUTING] = why_told.computing_ns;
-  values[WHY_MOVING] = why_less(why_told.moving_ns, why_told.computing_ns);
-  values[WHY_REST] = why_told.held_ns; /* looks in vain also wait between calls */
+static void why_values_of(const why_sums *w, int64_t values[WHY_COUNT]) {
+  values[WHY_LATE] = w->late_ns, values[WHY_LAST] = w->last_ns;
+  values[WHY_COMPUTING] = w->computing_ns;
+  values[WHY_MOVING] = why_less(w->moving_ns, w->computing_ns);
+  values[WHY_REST] = w->held_ns; /* looks in vain also wait between calls */
   for (int i = 0; i < WHY_REST; i++) values[WHY_REST] = why_less(values[WHY_REST], values[i]);
 }
+static void why_values(int64_t values[WHY_COUNT]) { why_values_of(&why_told, values); }
 /* The first three, ", others" when there are more. */
 static const char *why_partner_names(const why_one *ones, size_t count, char *text, size_t size) {
   words w;
@@ -140,6 +142,22 @@ static void put_why(FILE *out, const nbc_report *r) {
             100 * share(values[i], why_told.held_ns), why_texts[i],
             why_partners_text(i, text, sizeof text));
   fprintf(out, "</tbody></table></div>\n<p>%s</p>\n", why_first(r, text, sizeof text));
+}
+/* Of two runs; where timelines hold less of one, its shares tell more than its times. */
+static void diff_why(const why_sums *before, FILE *out) {
+  int64_t x[WHY_COUNT], y[WHY_COUNT];
+  words a, b;
+  if (!before->held_ns || !why_told.held_ns) return;
+  why_values_of(before, x);
+  why_values(y);
+  fprintf(out, "\nWhere time in calls went, before and after\n");
+  for (int i = 0; i < WHY_COUNT; i++)
+    if (x[i] || y[i])
+      fprintf(out, "  %10s %5.1f %%  %10s %5.1f %%  %s\n", time_text(x[i], &a),
+              100 * share(x[i], before->held_ns), time_text(y[i], &b),
+              100 * share(y[i], why_told.held_ns), why_texts[i]);
+  fprintf(out, "  %10s %7s  %10s %7s  together\n", time_text(before->held_ns, &a), "",
+          time_text(why_told.held_ns, &b), "");
 }
 static bool csv_why(const char *folder) {
   char path[4096];

@@ -149,6 +149,7 @@ last_is_told() {
       echo "$scene, $how" && grep -A3 'Who comes last' "$T/text" && cat "$T/csv/pairs.csv"
       awk -F, -v truth="$truth" 'BEGIN { wanted = split(truth, x, " ") / 2; for (i = 1; i < 2 * wanted; i += 2) want[x[i]] = x[i + 1] * 5e7 }
         NR > 1 { off = $15 - want[$1 "," $2]; n += want[$1 "," $2] > 0; if (off < -1e6 || off > 1e6) bad++ } END { exit !(n == wanted && !bad) }' "$T/csv/pairs.csv" && went_where 15 last || return 1
+      "$B/overlap_report" --diff "$T/last" "$T/last" >"$T/text" && grep -E '^ +([0-9.]+ ms|[0-9.]+ s) +([0-9.]+ %) +\1 +\2 +before the last at a collective' "$T/text" || { cat "$T/text"; return 1; }
     done
   done
 }
