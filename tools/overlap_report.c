@@ -861,6 +861,7 @@ static const command_line command = {
 
 /* What both sides of messages know. */
 static void read_timelines(run *r) {
+  if (!r->process_count) return;
   take_partners(r);
   if (traces.count >= 2) take_last(r->sum);
   take_why(r->sum);
