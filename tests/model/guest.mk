@@ -115,7 +115,7 @@ endif
 # checks of crashes, since the sanitizers end such a run themselves, of another allocator, of how much memory pm_run takes, of
 # stacks of 16 KiB, and of NICs in RTL.
 GUESTS_CLEAN  := $(B)/guests_clean
-NOT_CLEAN     := crash_has_a_name|handlers_of_crashes_are_called|a crash|the overlap preload sees a crash inside|preloaded_allocators_are_everybodys|few pages stay, of many processes|unwritten_thread_local_variables_are_shared|a maximum knows what goes at once|stacks_of_handlers_hide_no_overflow|reports after: crash|no_page_of_text_has_a_thousand_addresses
+NOT_CLEAN     := crash_has_a_name|hurt_heaps_have_a_name|handlers_of_crashes_are_called|a crash|the overlap preload sees a crash inside|preloaded_allocators_are_everybodys|few pages stay, of many processes|unwritten_thread_local_variables_are_shared|a maximum knows what goes at once|stacks_of_handlers_hide_no_overflow|reports after: crash|no_page_of_text_has_a_thousand_addresses
 GUEST_SCRIPTS := $(addprefix tests/,model/guests.sh model/posix.sh $(addprefix guest_mpi/,semantics.sh openmpi.sh standard.sh ends.sh probes.sh folded.sh hides.sh replay.sh without_pie.sh counter.sh early.sh late.sh partitions.sh receives.sh))
 .PHONY: asan-guests fuzz-guests
 asan-guests: $(NEEDS_guest_mpi) $(NEEDS_model) ## programs under pm_run and traces under pm_replay, with AddressSanitizer and UndefinedBehaviorSanitizer
