@@ -45,10 +45,6 @@ static void wait_note(wait_span span) {
   }
   wait_list.spans[wait_list.count++] = span;
 }
-static void wait_list_free(void) {
-  free(wait_list.spans);
-  memset(&wait_list, 0, sizeof wait_list);
-}
 
 static int wait_by_end(const void *a, const void *b) {
   const match_call *x = (const match_call *)a, *y = (const match_call *)b;

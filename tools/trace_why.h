@@ -83,7 +83,8 @@ static why_sums why_of_spans(void) {
   w.late_ns = why_partners(wait_list.spans, late_count, w.late, &w.late_count);
   if (last_count)
     w.last_ns = why_partners(wait_list.spans + late_count, last_count, w.last, &w.last_count);
-  wait_list_free();
+  free(wait_list.spans);
+  memset(&wait_list, 0, sizeof wait_list);
   return w;
 }
 /* After wait_add_all and last_add_all. */

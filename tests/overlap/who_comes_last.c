@@ -3,6 +3,7 @@
 #include "tests/overlap/timelines.h"
 #include <time.h>
 #include "tools/trace_last.h"
+#include "tools/trace_why.h"
 
 enum { RANKS = 5, COMMS = 3, STEPS = 40, RECORDS = 20000 };
 /* A process: what it has recorded, and the time. `skew_ns`: its clock is so much ahead. */
@@ -212,6 +213,18 @@ static void add(void *unused, int rank, int partner, uint64_t count, int64_t wai
   told.ns[rank][partner] += waited_ns;
   told.count[rank][partner] += count;
 }
+/* Of all together each moment counts once, and somebody's longest wait is there. */
+static void count_once(void) {
+  int64_t sum_ns = 0, most_ns = 0;
+  const why_sums w = why_add_all();
+  for (int i = 0; i < RANKS; i++)
+    for (int k = 0; k < RANKS; k++) {
+      sum_ns += told.ns[i][k];
+      if (told.ns[i][k] > most_ns) most_ns = told.ns[i][k];
+    }
+  CHECK(w.last_ns <= sum_ns && w.last_ns >= most_ns && !w.late_ns);
+  free(w.late), free(w.last);
+}
 static void read_all(int64_t err_ns) {
   for (int i = 0; i < RANKS; i++) {
     timeline *t = &traces.of[traces.count++];
@@ -236,9 +249,9 @@ static void read_all(int64_t err_ns) {
   }
   match_messages();
   last_add_all(add, NULL);
+  count_once();
 }
 static void release(void) {
-  wait_list_free();
   for (int i = 0; i < RANKS; i++) {
     free(matches.bounds[i]);
     free(matches.transfers[i]);
