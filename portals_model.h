@@ -830,8 +830,9 @@ typedef unsigned char ptl_list_t, ptl_search_op_t, ptl_ni_fail_t, ptl_ack_req_t,
   X(PTL_INTERRUPTED, 8)                                                                            \
   X(PTL_LIST_TOO_LONG, 9)                                                                          \
   X(PTL_NO_INIT, 10)                                                                               \
-  X(PTL_NO_SPACE, 11) X(PTL_PID_IN_USE, 12) X(PTL_PT_FULL, 13) X(PTL_PT_EQ_NEEDED, 14)             \
-      X(PTL_PT_IN_USE, 15) X(PTL_ABORTED, 16) X(PTL_TRY_AGAIN, 17) X(PTL_SIZE_INVALID, 18)
+  X(PTL_NO_SPACE, 11)                                                                              \
+  X(PTL_PID_IN_USE, 12) X(PTL_PT_FULL, 13) X(PTL_PT_EQ_NEEDED, 14) X(PTL_PT_IN_USE, 15)            \
+      X(PTL_ABORTED, 16) X(PTL_TRY_AGAIN, 17) X(PTL_SIZE_INVALID, 18)
 enum {
 #define PM__X(name, value) name = value,
   PTL_STATUS_LIST(PM__X)
@@ -6577,7 +6578,7 @@ PM_API pm_status pm_trace_write_html(const pm_world *world, FILE *out) {
   return ferror(out) ? PM_E_IO : PM_OK;
 }
 #ifdef NBC_LINES
-#line 417 "src/portals/ptl.h"
+#line 418 "src/portals/ptl.h"
 #endif
 /* ============================================================================================== */
 /* [PTL] 6. Portals 4, versions 4.2 and 4.3 together                                              */
@@ -6616,7 +6617,7 @@ typedef struct pm__trigger {
   struct pm__me *entry; /* to be appended */
   struct pm__ct *ct;    /* which it waits for */
   int carried;          /* 1 + number that the carrier gave it; 0: not there */
-  bool is_held;         /* it counts in ct's held_count: the carrier has not got it */
+  bool is_held;         /* it counts among those held: the carrier has not got it */
 } pm__trigger;
 enum { PM__TRIG_MOVE, PM__TRIG_INC, PM__TRIG_SET, PM__TRIG_APPEND, PM__TRIG_UNLINK };
 typedef struct pm__ct {
@@ -6628,11 +6629,13 @@ typedef struct pm__ct {
   struct pm__ct *next_to_fire;
   int to_fire;
   int carried; /* 1 + number that the carrier gave it; 0: not there */
-  /* Of those that wait: how many the carrier has and has not, no more than the greatest threshold of these and no less
-     than the least of those is known. Until none is left the bounds stay. */
+} pm__ct;
+/* Of the triggers that wait for a counter: how many a carrier has and has not, no more than the greatest threshold of these
+   and no less than the least of those is known. Until none is left the bounds stay. */
+typedef struct pm__split {
   uint32_t carried_count, held_count;
   uint64_t carried_most, held_least;
-} pm__ct;
+} pm__split;
 typedef struct pm__md {
   pm__object o;
   ptl_md_t md;
@@ -6728,6 +6731,7 @@ struct pm__ni {
   pm__ct first_ct;
   pm__md first_md;
   pm__eq first_eq;
+  pm__split *splits;  /* of each counter; NULL: no trigger was posted where there is a carrier */
   pm__shelf *shelves; /* NULL: few headers wait */
   int shelf_count;    /* a power of two */
 };
@@ -6837,12 +6841,12 @@ typedef enum pm__lookup {
 } pm__lookup;
 /* What a carrier adds. Written by the piece carrier alone. */
 typedef struct pm__carried {
-  unsigned char *wire; /* what it brought: valid during one call */
-  pm__lookup lookup;
+  unsigned char *wire;  /* what it brought: valid during one call */
+  int behind;           /* 1 + the carrier's counter that released it here; 0: none */
+  unsigned char lookup; /* pm__lookup */
   bool is_computed;     /* the carrier does the arithmetic */
   bool is_triggered;    /* it was given to the carrier before it was due */
   pm__trigger *trigger; /* that it waits for there; NULL: it has started */
-  int behind;           /* 1 + the carrier's counter that released it here; 0: none */
 } pm__carried;
 /* One operation from its call to its last event. */
 struct pm__message {
@@ -7625,6 +7629,7 @@ PM__PRIVATE void pm__ct_drop_triggers(pm__ct *ct);
 PM__PRIVATE void pm__trigger_put(pm__ct *ct, pm__trigger *t);
 /* The carrier has let all go that waited for the counter: they are the model's again. */
 PM__PRIVATE void pm__triggers_take_back(pm__ct *ct);
+PM__PRIVATE pm__split *pm__split_of(const pm__ct *ct);
 /* Does what a trigger is for, and frees it: in ptl_moves. */
 PM__PRIVATE void pm__fire(pm_world *w, pm__trigger *t);
 #ifdef NBC_LINES
@@ -8053,7 +8058,11 @@ static pm__trigger *pm__trigger_take(pm__ct *ct) {
   return first;
 }
 
+PM__INLINE pm__split *pm__split_of(const pm__ct *ct) {
+  return &ct->ni->splits[ct->o.handle & 0xFFFFu];
+}
 PM__PRIVATE void pm__triggers_take_back(pm__ct *ct) {
+  pm__split *const s = pm__split_of(ct);
   pm__trigger *all = NULL;
   while (ct->triggers) {
     pm__trigger *t = pm__trigger_take(ct);
@@ -8066,11 +8075,11 @@ PM__PRIVATE void pm__triggers_take_back(pm__ct *ct) {
     t->next = t->child = NULL;
     if (t->carried && t->message)
       t->message->cargo.is_triggered = 0, t->message->cargo.trigger = NULL;
-    if (t->carried) t->carried = 0, t->is_held = 1, ct->held_count++;
-    if (t->is_held && t->threshold < ct->held_least) ct->held_least = t->threshold;
+    if (t->carried) t->carried = 0, t->is_held = 1, s->held_count++;
+    if (t->is_held && t->threshold < s->held_least) s->held_least = t->threshold;
     ct->triggers = pm__trigger_meld(ct->triggers, t);
   }
-  ct->carried_count = 0;
+  s->carried_count = 0;
 }
 
 /* A list of counters instead of recursion: what fires may raise counters, its own too, and a chain
@@ -8137,8 +8146,8 @@ PM__PRIVATE void pm__ct_count(const pm__ni *ni, ptl_handle_ct_t h, bool is_failu
    that were held for it since it was posted are free again, and PtlMDRelease may have them. */
 PM__PRIVATE void pm__trigger_free(pm_world *w, pm__trigger *t) {
   t->ni->trigger_count--;
-  t->ct->held_count -= t->is_held;
-  t->ct->carried_count -= t->carried != 0;
+  if (t->is_held) pm__split_of(t->ct)->held_count--;
+  if (t->carried) pm__split_of(t->ct)->carried_count--;
   if (t->message) {
     pm__message *m = t->message;
     if (m->what.get_md) m->what.get_md->unsent--, pm__let_go(t->ni, m->what.get_md);
@@ -10514,6 +10523,8 @@ static void pm__ni_close(pm__ni *ni) {
     memset(pt, 0, sizeof *pt);
   }
   pm__pool_close(ni, PM__H_CT); /* before the descriptors that its triggers use */
+  PM_FREE(ni->splits);
+  ni->splits = NULL;
   for (kind = PM__H_EQ; kind <= PM__H_ME; kind++)
     if (kind != PM__H_CT) pm__pool_close(ni, kind);
   ni->refs = ni->bundles = 0;
@@ -13504,22 +13515,30 @@ static void pm__carrier_post(pm__trigger *t) {
   m->cargo.is_triggered = t->carried != 0;
   m->cargo.trigger = t->carried ? t : NULL;
 }
+static bool pm__splits_are_there(pm__ni *ni) {
+  if (!ni->splits)
+    ni->splits = (pm__split *)pm__zalloc((size_t)ni->limits.max_cts * sizeof *ni->splits);
+  if (!ni->splits) pm_world_fail(ni->proc->world, PM_E_NOMEM, "out of memory: triggers");
+  return ni->splits != NULL;
+}
 /* Those of one counter go in the order of thresholds, and the carrier's go before the model hears of what released them:
    so it gets none that is to go behind one of the model's, and where the model has one that is to go before some of the
    carrier's, it takes these back. */
 PM__PRIVATE void pm__carrier_trigger(pm__trigger *t) {
-  pm__ct *ct = t->ct;
-  if (t->kind <= PM__TRIG_SET && !(ct->held_count && t->threshold >= ct->held_least))
+  pm__split *s;
+  if (!t->ni->proc->world->desc.carrier || !pm__splits_are_there(t->ni)) return;
+  s = pm__split_of(t->ct);
+  if (t->kind <= PM__TRIG_SET && !(s->held_count && t->threshold >= s->held_least))
     pm__carrier_post(t);
   if (t->carried) {
-    if (!ct->carried_count++ || t->threshold > ct->carried_most) ct->carried_most = t->threshold;
+    if (!s->carried_count++ || t->threshold > s->carried_most) s->carried_most = t->threshold;
     return;
   }
   t->is_held = 1;
-  if (!ct->held_count++ || t->threshold < ct->held_least) ct->held_least = t->threshold;
-  if (!ct->carried_count || t->threshold >= ct->carried_most) return;
-  pm__carrier_cancel(ct);
-  pm__triggers_take_back(ct);
+  if (!s->held_count++ || t->threshold < s->held_least) s->held_least = t->threshold;
+  if (!s->carried_count || t->threshold >= s->carried_most) return;
+  pm__carrier_cancel(t->ct);
+  pm__triggers_take_back(t->ct);
 }
 PM__PRIVATE void pm__carrier_due(pm__trigger *t) {
   pm_world *w = t->ni->proc->world;

@@ -153,22 +153,30 @@ static void pm__carrier_post(pm__trigger *t) {
   m->cargo.is_triggered = t->carried != 0;
   m->cargo.trigger = t->carried ? t : NULL;
 }
+static bool pm__splits_are_there(pm__ni *ni) {
+  if (!ni->splits)
+    ni->splits = (pm__split *)pm__zalloc((size_t)ni->limits.max_cts * sizeof *ni->splits);
+  if (!ni->splits) pm_world_fail(ni->proc->world, PM_E_NOMEM, "out of memory: triggers");
+  return ni->splits != NULL;
+}
 /* Those of one counter go in the order of thresholds, and the carrier's go before the model hears of what released them:
    so it gets none that is to go behind one of the model's, and where the model has one that is to go before some of the
    carrier's, it takes these back. */
 PM__PRIVATE void pm__carrier_trigger(pm__trigger *t) {
-  pm__ct *ct = t->ct;
-  if (t->kind <= PM__TRIG_SET && !(ct->held_count && t->threshold >= ct->held_least))
+  pm__split *s;
+  if (!t->ni->proc->world->desc.carrier || !pm__splits_are_there(t->ni)) return;
+  s = pm__split_of(t->ct);
+  if (t->kind <= PM__TRIG_SET && !(s->held_count && t->threshold >= s->held_least))
     pm__carrier_post(t);
   if (t->carried) {
-    if (!ct->carried_count++ || t->threshold > ct->carried_most) ct->carried_most = t->threshold;
+    if (!s->carried_count++ || t->threshold > s->carried_most) s->carried_most = t->threshold;
     return;
   }
   t->is_held = 1;
-  if (!ct->held_count++ || t->threshold < ct->held_least) ct->held_least = t->threshold;
-  if (!ct->carried_count || t->threshold >= ct->carried_most) return;
-  pm__carrier_cancel(ct);
-  pm__triggers_take_back(ct);
+  if (!s->held_count++ || t->threshold < s->held_least) s->held_least = t->threshold;
+  if (!s->carried_count || t->threshold >= s->carried_most) return;
+  pm__carrier_cancel(t->ct);
+  pm__triggers_take_back(t->ct);
 }
 PM__PRIVATE void pm__carrier_due(pm__trigger *t) {
   pm_world *w = t->ni->proc->world;

@@ -88,12 +88,12 @@ typedef enum pm__lookup {
 } pm__lookup;
 /* What a carrier adds. Written by the piece carrier alone. */
 typedef struct pm__carried {
-  unsigned char *wire; /* what it brought: valid during one call */
-  pm__lookup lookup;
+  unsigned char *wire;  /* what it brought: valid during one call */
+  int behind;           /* 1 + the carrier's counter that released it here; 0: none */
+  unsigned char lookup; /* pm__lookup */
   bool is_computed;     /* the carrier does the arithmetic */
   bool is_triggered;    /* it was given to the carrier before it was due */
   pm__trigger *trigger; /* that it waits for there; NULL: it has started */
-  int behind;           /* 1 + the carrier's counter that released it here; 0: none */
 } pm__carried;
 /* One operation from its call to its last event. */
 struct pm__message {

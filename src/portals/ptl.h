@@ -30,8 +30,9 @@ typedef unsigned char ptl_list_t, ptl_search_op_t, ptl_ni_fail_t, ptl_ack_req_t,
   X(PTL_INTERRUPTED, 8)                                                                            \
   X(PTL_LIST_TOO_LONG, 9)                                                                          \
   X(PTL_NO_INIT, 10)                                                                               \
-  X(PTL_NO_SPACE, 11) X(PTL_PID_IN_USE, 12) X(PTL_PT_FULL, 13) X(PTL_PT_EQ_NEEDED, 14)             \
-      X(PTL_PT_IN_USE, 15) X(PTL_ABORTED, 16) X(PTL_TRY_AGAIN, 17) X(PTL_SIZE_INVALID, 18)
+  X(PTL_NO_SPACE, 11)                                                                              \
+  X(PTL_PID_IN_USE, 12) X(PTL_PT_FULL, 13) X(PTL_PT_EQ_NEEDED, 14) X(PTL_PT_IN_USE, 15)            \
+      X(PTL_ABORTED, 16) X(PTL_TRY_AGAIN, 17) X(PTL_SIZE_INVALID, 18)
 enum {
 #define PM__X(name, value) name = value,
   PTL_STATUS_LIST(PM__X)
@@ -451,7 +452,7 @@ typedef struct pm__trigger {
   struct pm__me *entry; /* to be appended */
   struct pm__ct *ct;    /* which it waits for */
   int carried;          /* 1 + number that the carrier gave it; 0: not there */
-  bool is_held;         /* it counts in ct's held_count: the carrier has not got it */
+  bool is_held;         /* it counts among those held: the carrier has not got it */
 } pm__trigger;
 enum { PM__TRIG_MOVE, PM__TRIG_INC, PM__TRIG_SET, PM__TRIG_APPEND, PM__TRIG_UNLINK };
 typedef struct pm__ct {
@@ -463,11 +464,13 @@ typedef struct pm__ct {
   struct pm__ct *next_to_fire;
   int to_fire;
   int carried; /* 1 + number that the carrier gave it; 0: not there */
-  /* Of those that wait: how many the carrier has and has not, no more than the greatest threshold of these and no less
-     than the least of those is known. Until none is left the bounds stay. */
+} pm__ct;
+/* Of the triggers that wait for a counter: how many a carrier has and has not, no more than the greatest threshold of these
+   and no less than the least of those is known. Until none is left the bounds stay. */
+typedef struct pm__split {
   uint32_t carried_count, held_count;
   uint64_t carried_most, held_least;
-} pm__ct;
+} pm__split;
 typedef struct pm__md {
   pm__object o;
   ptl_md_t md;
@@ -563,6 +566,7 @@ struct pm__ni {
   pm__ct first_ct;
   pm__md first_md;
   pm__eq first_eq;
+  pm__split *splits;  /* of each counter; NULL: no trigger was posted where there is a carrier */
   pm__shelf *shelves; /* NULL: few headers wait */
   int shelf_count;    /* a power of two */
 };

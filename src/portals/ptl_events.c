@@ -421,7 +421,11 @@ static pm__trigger *pm__trigger_take(pm__ct *ct) {
   return first;
 }
 
+PM__INLINE pm__split *pm__split_of(const pm__ct *ct) {
+  return &ct->ni->splits[ct->o.handle & 0xFFFFu];
+}
 PM__PRIVATE void pm__triggers_take_back(pm__ct *ct) {
+  pm__split *const s = pm__split_of(ct);
   pm__trigger *all = NULL;
   while (ct->triggers) {
     pm__trigger *t = pm__trigger_take(ct);
@@ -434,11 +438,11 @@ PM__PRIVATE void pm__triggers_take_back(pm__ct *ct) {
     t->next = t->child = NULL;
     if (t->carried && t->message)
       t->message->cargo.is_triggered = 0, t->message->cargo.trigger = NULL;
-    if (t->carried) t->carried = 0, t->is_held = 1, ct->held_count++;
-    if (t->is_held && t->threshold < ct->held_least) ct->held_least = t->threshold;
+    if (t->carried) t->carried = 0, t->is_held = 1, s->held_count++;
+    if (t->is_held && t->threshold < s->held_least) s->held_least = t->threshold;
     ct->triggers = pm__trigger_meld(ct->triggers, t);
   }
-  ct->carried_count = 0;
+  s->carried_count = 0;
 }
 
 /* A list of counters instead of recursion: what fires may raise counters, its own too, and a chain
@@ -505,8 +509,8 @@ PM__PRIVATE void pm__ct_count(const pm__ni *ni, ptl_handle_ct_t h, bool is_failu
    that were held for it since it was posted are free again, and PtlMDRelease may have them. */
 PM__PRIVATE void pm__trigger_free(pm_world *w, pm__trigger *t) {
   t->ni->trigger_count--;
-  t->ct->held_count -= t->is_held;
-  t->ct->carried_count -= t->carried != 0;
+  if (t->is_held) pm__split_of(t->ct)->held_count--;
+  if (t->carried) pm__split_of(t->ct)->carried_count--;
   if (t->message) {
     pm__message *m = t->message;
     if (m->what.get_md) m->what.get_md->unsent--, pm__let_go(t->ni, m->what.get_md);

@@ -38,5 +38,6 @@ PM__PRIVATE void pm__ct_drop_triggers(pm__ct *ct);
 PM__PRIVATE void pm__trigger_put(pm__ct *ct, pm__trigger *t);
 /* The carrier has let all go that waited for the counter: they are the model's again. */
 PM__PRIVATE void pm__triggers_take_back(pm__ct *ct);
+PM__PRIVATE pm__split *pm__split_of(const pm__ct *ct);
 /* Does what a trigger is for, and frees it: in ptl_moves. */
 PM__PRIVATE void pm__fire(pm_world *w, pm__trigger *t);

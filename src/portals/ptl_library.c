@@ -157,6 +157,8 @@ static void pm__ni_close(pm__ni *ni) {
     memset(pt, 0, sizeof *pt);
   }
   pm__pool_close(ni, PM__H_CT); /* before the descriptors that its triggers use */
+  PM_FREE(ni->splits);
+  ni->splits = NULL;
   for (kind = PM__H_EQ; kind <= PM__H_ME; kind++)
     if (kind != PM__H_CT) pm__pool_close(ni, kind);
   ni->refs = ni->bundles = 0;

@@ -107,7 +107,8 @@ static void truth_lies_within(void) {
     forget_clocks();
   }
 }
-/* 2 us each way, a message each way and millisecond: of these, and of little more, consists the error. */
+/* 2 us each way, a message each way and millisecond: of these, and of little more, consists the error: twice 400 ppm of the
+   millisecond, and what both processes know their own clocks to. */
 static void fast_messages_make_good_clocks(void) {
   for (int round = 0; round < 20; round++) {
     bool good = true;
@@ -118,7 +119,7 @@ static void fast_messages_make_good_clocks(void) {
           if (a != b) send(a, b, t_ns + (int64_t)test_below(1000), 2000);
     clocks_solve();
     const int64_t worst_ns = worst_err_ns(1000, &good);
-    CHECK(good && worst_ns > 1900 && worst_ns < 2000 + 400 + 400);
+    CHECK(good && worst_ns > 1900 && worst_ns < 2000 + 400 + 400 + 2 * 60);
     forget_clocks();
   }
 }
