@@ -79,35 +79,46 @@ static double without_core_ns(const nbc_report *r) {
     if (strcmp(r->counters[i].name, "waited_for_a_core_ns") == 0) sum_ns += r->counters[i].value;
   return sum_ns;
 }
-/* What to look at first; empty: nothing stands out. */
+/* Was there computation enough between post and completion of the transfers whose two ends were seen? */
+static bool computes_enough(const nbc_report *r) {
+  double beside_ns = 0, two_ends_ns = 0;
+  for (size_t i = 0; i < r->cell_count; i++) {
+    const nbc_cell *c = &r->cells[i];
+    if (!c->t.count || is_collective(c->kind)) continue;
+    beside_ns += hideable_ns(c);
+    two_ends_ns += (double)c->t.xfer_ns * (double)c->t.case_count[1] / (double)c->t.count;
+  }
+  return two_ends_ns > 0 && beside_ns >= 0.8 * two_ends_ns;
+}
+/* What to look at first. */
 static const char *why_first(const nbc_report *r, char *text, size_t size) {
-  int64_t values[WHY_COUNT];
+  int64_t values[WHY_COUNT], balance_ns, there_ns;
   words w;
   why_values(values);
   const double no_core_ns = without_core_ns(r);
-  int64_t balance_ns = values[WHY_LATE];
-  const int64_t moving_ns = values[WHY_MOVING], computing_ns = values[WHY_COMPUTING],
-                least_ns = why_told.held_ns / 10;
+  balance_ns = values[WHY_LATE], there_ns = values[WHY_COMPUTING];
   plus(&balance_ns, values[WHY_LAST]);
-  *text = 0;
+  plus(&there_ns, values[WHY_MOVING]);
   if (no_core_ns >= 0.2 * (double)r->wall_ns && no_core_ns < 9e18)
     snprintf(text, size,
              "First a core for each process: they were ready to run for %.20s without one, and "
              "whatever is waited for here may be that.",
              time_text((int64_t)no_core_ns, &w));
-  else if (balance_ns >= least_ns && balance_ns >= moving_ns && balance_ns >= computing_ns)
+  else if (values[WHY_REST] > balance_ns && values[WHY_REST] > there_ns)
+    snprintf(text, size,
+             "Most of it waits for nobody who can be named: calls and places say where.");
+  else if (balance_ns >= there_ns)
     snprintf(text, size,
              "Most is won when those named call sooner: less work for them, or for those whom they "
              "wait for. No overlap of the transfers themselves gains that.");
-  else if (computing_ns >= least_ns && computing_ns >= moving_ns)
-    snprintf(
-        text, size,
-        "Most is won by progress while the partners compute (nbc get): the data was announced, "
-        "and nobody moved it.");
-  else if (moving_ns >= least_ns)
+  else if (computes_enough(r))
     snprintf(text, size,
-             "Most is won by computation between post and wait, or by less data: everybody was "
-             "there.");
+             "Most is probably won by progress while processes compute (nbc get): all were there, "
+             "and there was computation enough between post and wait.");
+  else
+    snprintf(text, size,
+             "Most is probably won by more computation between post and wait, or by less data: all "
+             "were there, and there was too little of it.");
   return text;
 }
 static void text_why(const nbc_report *r, FILE *out) {

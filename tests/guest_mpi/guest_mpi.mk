@@ -9,7 +9,7 @@ EXAMPLES += $(B)/hpl_skeleton
 $(B)/hpl_skeleton: tools/hpl_skeleton.c $(B)/.flags
 	$(call say,MPICC,$@)
 	$(Q)MPICH_CC='$(CC)' $(MPICC_mpich) $(STD) $(CFLAGS) $(WARN) $< -o $@ $(LDFLAGS)
-NEEDS_guest_mpi += $(B)/pm_run $(B)/overlap_report $(GUEST_MPI_SET) $(GUEST_MPI_SET)_large $(B)/tests/guest_mpi/threads
+NEEDS_guest_mpi += $(B)/pm_run $(B)/overlap_report $(B)/halo_mpich $(GUEST_MPI_SET) $(GUEST_MPI_SET)_large $(B)/tests/guest_mpi/threads
 GUEST_MPI_FILES := $(addprefix tests/guest_mpi/,$(addsuffix .c,all messages types collectives communicators environment windows files rest survivors repaired every nulls later))
 $(GUEST_MPI_SET): $(GUEST_MPI_FILES) tests/guest_mpi/say.h $(B)/.flags
 	$(call say,MPICC,$@)

@@ -131,6 +131,17 @@ waits_have_reasons() {
     done
   done
 }
+# What a report says first: who is late; that nobody makes progress, though there is computation enough; that there is none;
+# of collectives nobody can be named.
+first_advice_fits() {
+  first() { # TEXT OPTIONS PROGRAM...
+    text=$1 && shift && rm -rf "$T/first" && timeout 300 "$B/pm_run" -n 2 --report "$T/first" "$@" >"$T/out" 2>"$T/err" || { cat "$T/err"; return 1; }
+    "$B/overlap_report" --no-html "$T/first" >"$T/text" && sed -n '/^Where .* in calls went/,/^$/p' "$T/text" && grep -q "^  $text" "$T/text"
+  }
+  echo 'compute m=1 mnk=1e-9' >"$T/kernels"
+  first 'Most is won when those named call sooner' "$B/tests/mpi/preload_truth.mpich" late && first 'Most is probably won by progress' --compute 1 "$B/halo_mpich" &&
+    first 'Most is probably won by more computation' "$B/halo_mpich" && first 'Most of it waits for nobody who can be named' --kernels "$T/kernels" "$B/bench/progress_loops.mpich" loops
+}
 # Who is last at collectives, to the microsecond, by the model; by timelines of the preload inside, which know one node, and
 # for which who looks in vain in simulated time computes between two looks.
 last_is_told() {
@@ -327,6 +338,7 @@ check "options change nothing but times" options_change_nothing
 check "bad options are refused" bad_options_are_refused
 check "a report has bounds and the truth" report_has_the_truth
 check "a wait is told with its reason" waits_have_reasons
+check "what a report says first fits the run" first_advice_fits
 check "who comes last at a collective is told" last_is_told
 check "sections keep their names" sections_keep_their_names
 check "a report tells of transfers by the line that asked for them" transfers_have_places
