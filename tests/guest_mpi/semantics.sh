@@ -135,8 +135,8 @@ waits_have_reasons() {
 # of collectives nobody can be named.
 first_advice_fits() {
   first() { # TEXT OPTIONS PROGRAM...
-    text=$1 && shift && rm -rf "$T/first" && timeout 300 "$B/pm_run" -n 2 --report "$T/first" "$@" >"$T/out" 2>"$T/err" || { cat "$T/err"; return 1; }
-    "$B/overlap_report" --no-html "$T/first" >"$T/text" && sed -n '/^Where .* in calls went/,/^$/p' "$T/text" && grep -q "^  $text" "$T/text"
+    text=$1 && shift && rm -rf "$T/advice" && timeout 300 "$B/pm_run" -n 2 --report "$T/advice" "$@" >"$T/out" 2>"$T/err" || { cat "$T/err"; return 1; }
+    "$B/overlap_report" --no-html "$T/advice" >"$T/text" && sed -n '/^Where .* in calls went/,/^$/p' "$T/text" && grep -q "^  $text" "$T/text"
   }
   echo 'compute m=1 mnk=1e-9' >"$T/kernels"
   first 'Most is won when those named call sooner' "$B/tests/mpi/preload_truth.mpich" late && first 'Most is probably won by progress' --compute 1 "$B/halo_mpich" &&
