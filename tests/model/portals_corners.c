@@ -102,7 +102,7 @@ static void handed_on_body(void *unused) {
   ptl_handle_ni_t ni;
   ptl_process_t id;
   (void)unused;
-  const int options = PTL_NI_MATCHING | PTL_NI_PHYSICAL;
+  const unsigned options = PTL_NI_MATCHING | PTL_NI_PHYSICAL;
   CHECK(PtlInit() == PTL_OK);
   CHECK(pm_process_id(1).phys.pid == 1); /* that it will have, if it asks for none */
   if (pm_rank() == 0) CHECK(PtlNIInit(PTL_IFACE_DEFAULT, options, 7, NULL, NULL, &ni) == PTL_OK);
