@@ -985,6 +985,30 @@ typedef struct nbc_pair {
   int64_t last_ns;
 } nbc_pair;
 
+/* Where the time in calls went, where both sides' times are known (timelines, simulation): each moment of a process once, for
+   the one that it had waited for longest. */
+typedef struct nbc_waited_for {
+  int partner;
+  int64_t late_ns,
+      last_ns; /* until it had called its side of a message; until it, the last at a collective, had */
+} nbc_waited_for;
+typedef struct nbc_waits {
+  int64_t held_ns;          /* in calls, as far as known; 0: nothing is */
+  int64_t late_ns, last_ns; /* for all partners */
+  int64_t moving_ns,
+      computing_ns; /* all had called; of this, while a partner computed with a large send posted */
+  nbc_waited_for *of; /* by partner */
+  size_t of_count;
+} nbc_waits;
+
+/* One wait of a process. computing_ns: as above, of one that is MOVING, whose partner does not count. */
+typedef enum nbc_wait_kind { NBC_WAIT_LATE, NBC_WAIT_LAST, NBC_WAIT_MOVING } nbc_wait_kind;
+typedef struct nbc_wait_span {
+  int rank, partner;
+  nbc_wait_kind kind;
+  int64_t since_ns, until_ns, computing_ns;
+} nbc_wait_span;
+
 /* Transfers that began at one place and ended in a call at another: which wait was for what. */
 typedef struct nbc_ending {
   int begin_plus1, end_plus1; /* 1 + index of the site */
@@ -1025,6 +1049,7 @@ typedef struct nbc_report {
   double clock_hz, clock_rate_err_ppm, clock_resolution_ns, clock_read_cost_ns;
   char *table_same_node, *table_other_node; /* names */
   bool table_is_default;                    /* not measured on this machine */
+  bool is_simulated;                        /* all times are a model's */
   uint64_t class_edges_bytes[NBC_MAX_CLASSES];
   size_t class_edge_count;
   nbc_totals total;
@@ -1046,6 +1071,7 @@ typedef struct nbc_report {
   size_t site_count;
   nbc_pair *pairs;
   size_t pair_count;
+  nbc_waits waits;
   nbc_comm_total *comms;
   size_t comm_count;
   char **notes;
@@ -1084,6 +1110,10 @@ NBC_API nbc_status nbc_report_ending(nbc_report *report, const nbc_site *begin, 
 NBC_API nbc_status nbc_report_partner_bound(nbc_report *report, const nbc_partner_bound *bound);
 /* Appends what went between two processes. ret NBC_OK | NBC_E_NOMEM */
 NBC_API nbc_status nbc_report_pair(nbc_report *report, const nbc_pair *pair);
+/* Adds waits, which may overlap and which it sorts, to a sum that was zero at first (&report->waits; `of` is freed with the
+   report, or by NBC_FREE): of a moment that several hold, the one that began first has it. held_ns is left as it is.
+   ret NBC_OK | NBC_E_INVAL | NBC_E_NOMEM */
+NBC_API nbc_status nbc_waits_add(nbc_waits *sum, nbc_wait_span *waits, size_t count);
 /* Adds transfers of a communicator (joined with those of the same name and size); copies.
    ret NBC_OK | NBC_E_NOMEM */
 NBC_API nbc_status nbc_report_comm_total(nbc_report *report, const nbc_comm_total *comm);
@@ -6389,7 +6419,7 @@ NBC_API void nbc_xfer_stamp(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns
   nbc_xfer_stamp_length(owner, id, t_begin_ns, t_end_ns, err_ns, UINT32_MAX);
 }
 #ifdef NBC_LINES
-#line 179 "src/overlap/report.h"
+#line 209 "src/overlap/report.h"
 #endif
 /* 1 + index of a place in the report, which is added when new; 0: no memory. */
 NBC__PRIVATE int nbc__rep_site_plus1(nbc_report *r, const nbc_site *where);
@@ -6406,6 +6436,8 @@ NBC__PRIVATE int nbc__rep_site_plus1(nbc_report *r, const nbc_site *where);
     }                                                                                              \
   } while (0)
 
+/* Of this partner, added where it is missing; NULL: no memory. */
+NBC__PRIVATE nbc_waited_for *nbc__rep_waited_for(nbc_waits *sum, int partner);
 NBC__PRIVATE bool nbc__rep_is_whole(const nbc_report *r);
 NBC__PRIVATE void *nbc__rep_grow(void *array, size_t count, size_t element_bytes);
 NBC__PRIVATE int nbc__rep_cell_order(const nbc_cell *a, const nbc_cell *b);
@@ -6493,6 +6525,7 @@ NBC_API void nbc_report_free(nbc_report *r) {
   NBC_FREE(r->joints);
   NBC_FREE(r->partner_bounds);
   NBC_FREE(r->pairs);
+  NBC_FREE(r->waits.of);
   NBC_FREE(r->endings);
   for (size_t i = 0; i < r->comm_count; i++) NBC_FREE(r->comms[i].name);
   NBC_FREE(r->comms);
@@ -6634,6 +6667,79 @@ NBC_API nbc_status nbc_report_pair(nbc_report *r, const nbc_pair *from) {
   if (!p) return NBC_E_NOMEM;
   *p = *from;
   return NBC_OK;
+}
+
+NBC__PRIVATE nbc_waited_for *nbc__rep_waited_for(nbc_waits *sum, int partner) {
+  size_t low = 0, high = sum->of_count;
+  while (low < high) {
+    const size_t middle = (low + high) / 2;
+    if (sum->of[middle].partner < partner)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  if (low < sum->of_count && sum->of[low].partner == partner) return &sum->of[low];
+  nbc_waited_for *last;
+  NBC__REP_APPEND(nbc_waited_for, sum->of, sum->of_count, last);
+  if (!last) return NULL;
+  memmove(&sum->of[low + 1], &sum->of[low], (sum->of_count - 1 - low) * sizeof *last);
+  sum->of[low] = (nbc_waited_for){partner, 0, 0};
+  return &sum->of[low];
+}
+/* Who waits until another one has called waits for that, whatever moves meanwhile. */
+static int nbc__rep_wait_order(const void *a, const void *b) {
+  const nbc_wait_span *x = (const nbc_wait_span *)a, *y = (const nbc_wait_span *)b;
+  if (x->rank != y->rank) return x->rank < y->rank ? -1 : 1;
+  if (x->since_ns != y->since_ns) return x->since_ns < y->since_ns ? -1 : 1;
+  if (x->until_ns != y->until_ns) return x->until_ns > y->until_ns ? -1 : 1;
+  return (x->kind > y->kind) - (x->kind < y->kind);
+}
+static bool nbc__rep_add_wait(nbc_waits *sum, const nbc_wait_span *w, int64_t d_ns,
+                              int64_t cut_ns) {
+  if (w->kind == NBC_WAIT_MOVING) {
+    const int64_t computing_ns = w->computing_ns - cut_ns; /* perhaps in what was cut off */
+    nbc__plus(&sum->moving_ns, d_ns);
+    if (computing_ns > 0) nbc__plus(&sum->computing_ns, computing_ns < d_ns ? computing_ns : d_ns);
+    return true;
+  }
+  nbc_waited_for *const of = nbc__rep_waited_for(sum, w->partner);
+  if (!of) return false;
+  nbc__plus(w->kind == NBC_WAIT_LATE ? &of->late_ns : &of->last_ns, d_ns);
+  nbc__plus(w->kind == NBC_WAIT_LATE ? &sum->late_ns : &sum->last_ns, d_ns);
+  return true;
+}
+NBC_API nbc_status nbc_waits_add(nbc_waits *sum, nbc_wait_span *waits, size_t count) {
+  int64_t told_ns = INT64_MIN;
+  if (!sum || (!waits && count)) return NBC_E_INVAL;
+  for (size_t i = 0; i < count; i++)
+    if ((unsigned)waits[i].kind > NBC_WAIT_MOVING) return NBC_E_INVAL;
+  if (count) qsort(waits, count, sizeof *waits, nbc__rep_wait_order);
+  for (size_t i = 0; i < count; i++) {
+    const nbc_wait_span *w = &waits[i];
+    if (i && w->rank != waits[i - 1].rank) told_ns = INT64_MIN;
+    const int64_t since_ns = w->since_ns < told_ns ? told_ns : w->since_ns;
+    int64_t d_ns, cut_ns;
+    if (w->until_ns <= since_ns || __builtin_sub_overflow(w->until_ns, since_ns, &d_ns) ||
+        __builtin_sub_overflow(since_ns, w->since_ns, &cut_ns))
+      continue; /* empty, or longer than any time */
+    told_ns = w->until_ns;
+    if (!nbc__rep_add_wait(sum, w, d_ns, cut_ns)) return NBC_E_NOMEM;
+  }
+  return NBC_OK;
+}
+static bool nbc__rep_join_waits(nbc_waits *sum, const nbc_waits *from) {
+  for (size_t i = 0; i < from->of_count; i++) {
+    nbc_waited_for *const of = nbc__rep_waited_for(sum, from->of[i].partner);
+    if (!of) return false;
+    nbc__plus(&of->late_ns, from->of[i].late_ns);
+    nbc__plus(&of->last_ns, from->of[i].last_ns);
+  }
+  nbc__plus(&sum->held_ns, from->held_ns);
+  nbc__plus(&sum->late_ns, from->late_ns);
+  nbc__plus(&sum->last_ns, from->last_ns);
+  nbc__plus(&sum->moving_ns, from->moving_ns);
+  nbc__plus(&sum->computing_ns, from->computing_ns);
+  return true;
 }
 
 NBC_API nbc_status nbc_report_comm_total(nbc_report *r, const nbc_comm_total *from) {
@@ -7069,6 +7175,7 @@ static bool nbc__rep_add_rows(nbc_report *sum, const nbc_report *one, int *map) 
   }
   for (size_t i = 0; i < one->pair_count; i++)
     if (nbc_report_pair(sum, &one->pairs[i]) != NBC_OK) return false;
+  if (!nbc__rep_join_waits(&sum->waits, &one->waits)) return false;
   for (size_t i = 0; i < one->comm_count; i++)
     if (nbc_report_comm_total(sum, &one->comms[i]) != NBC_OK) return false;
   for (size_t i = 0; i < one->note_count; i++) {
@@ -7133,6 +7240,7 @@ NBC_API nbc_status nbc_report_add(nbc_report *sum, const nbc_report *one, nbc_er
     sum->clock_source = one->clock_source;
     sum->clock_hz = one->clock_hz;
     sum->process_count = 0;
+    sum->is_simulated = one->is_simulated;
     /* never NULL, so that the next report is not the first again */
     if (nbc_report_set(&sum->program, one->program) ||
         nbc_report_set(&sum->host, one->host ? one->host : "") ||
@@ -7177,6 +7285,7 @@ NBC_API nbc_status nbc_report_add(nbc_report *sum, const nbc_report *one, nbc_er
   if (one->clock_read_cost_ns > sum->clock_read_cost_ns)
     sum->clock_read_cost_ns = one->clock_read_cost_ns;
   sum->table_is_default = sum->table_is_default || one->table_is_default;
+  sum->is_simulated = sum->is_simulated && one->is_simulated;
   for (int p = 0; p < NBC_PROBLEM_COUNT; p++) sum->problems[p] += one->problems[p];
   return NBC_OK;
 }
@@ -7570,8 +7679,9 @@ static void nbc__rep_json_head(const nbc_report *r, FILE *out) {
   nbc__rep_json_string(out, r->table_same_node);
   fputs(",\"table_other_node\":", out);
   nbc__rep_json_string(out, r->table_other_node);
-  fprintf(out, ",\"table_is_default\":%s,\n\"class_edges_bytes\":[",
-          r->table_is_default ? "true" : "false");
+  fprintf(out, ",\"table_is_default\":%s,", r->table_is_default ? "true" : "false");
+  if (r->is_simulated) fputs("\"is_simulated\":true,", out);
+  fputs("\n\"class_edges_bytes\":[", out);
   for (size_t i = 0; i < r->class_edge_count; i++)
     fprintf(out, "%s%llu", i ? "," : "", (unsigned long long)r->class_edges_bytes[i]);
   fputs("],\n\"total\":{", out);
@@ -7624,6 +7734,19 @@ static void nbc__rep_json_bounds(const nbc_report *r, FILE *out) {
   if (r->partner_bound_count) fputs("]", out);
 }
 
+static void nbc__rep_json_waits(const nbc_waits *w, FILE *out) {
+  if (!w->held_ns) return;
+  fprintf(out,
+          ",\n\"waits\":{\"held_ns\":%lld,\"late_ns\":%lld,\"last_ns\":%lld,\"moving_ns\":%lld,"
+          "\"computing_ns\":%lld,\"of\":[",
+          (long long)w->held_ns, (long long)w->late_ns, (long long)w->last_ns,
+          (long long)w->moving_ns, (long long)w->computing_ns);
+  for (size_t i = 0; i < w->of_count; i++)
+    fprintf(out, "%s{\"partner\":%d,\"late_ns\":%lld,\"last_ns\":%lld}", i ? ",\n " : "\n ",
+            w->of[i].partner, (long long)w->of[i].late_ns, (long long)w->of[i].last_ns);
+  fputs("]}", out);
+}
+
 /* Call sites; pairs of processes; communicators. */
 static void nbc__rep_json_more(const nbc_report *r, FILE *out) {
   if (r->site_count) fputs(",\n\"sites\":[", out);
@@ -7671,6 +7794,7 @@ static void nbc__rep_json_more(const nbc_report *r, FILE *out) {
     fputc('}', out);
   }
   if (r->pair_count) fputs("]", out);
+  nbc__rep_json_waits(&r->waits, out);
   if (r->comm_count) fputs(",\n\"communicators\":[", out);
   for (size_t i = 0; i < r->comm_count; i++) {
     const nbc_comm_total *c = &r->comms[i];
@@ -8400,6 +8524,35 @@ static bool nbc__json_pair(nbc__json *j, void *target) {
          nbc__json_fail_at(j, j->line, NBC_E_PARSE, "negative rank");
 }
 
+static bool nbc__json_waited_for(nbc__json *j, void *target) {
+  static const nbc__json_field fields[] = {NBC__JSON_AT(nbc_waited_for, partner, INT, true),
+                                           NBC__JSON_AT(nbc_waited_for, late_ns, NS, false),
+                                           NBC__JSON_AT(nbc_waited_for, last_ns, NS, false)};
+  nbc_waited_for one = {-1, 0, 0};
+  (void)target;
+  if (!nbc__json_object(j, fields, NBC__JSON_LENGTH(fields), &one)) return false;
+  const nbc_waits *const w = &j->report->waits;
+  if (one.partner < 0) return nbc__json_fail_at(j, j->line, NBC_E_PARSE, "negative rank");
+  if (w->of_count && one.partner <= w->of[w->of_count - 1].partner)
+    return nbc__json_fail_at(j, j->line, NBC_E_PARSE, "partners must ascend");
+  nbc_waited_for *const of = nbc__rep_waited_for(&j->report->waits, one.partner);
+  if (!of) return nbc__json_no_memory(j);
+  *of = one;
+  return true;
+}
+static bool nbc__json_waits(nbc__json *j, void *target) {
+  static const nbc__json_field fields[] = {NBC__JSON_AT(nbc_waits, held_ns, NS, true),
+                                           NBC__JSON_AT(nbc_waits, late_ns, NS, false),
+                                           NBC__JSON_AT(nbc_waits, last_ns, NS, false),
+                                           NBC__JSON_AT(nbc_waits, moving_ns, NS, false),
+                                           NBC__JSON_AT(nbc_waits, computing_ns, NS, false),
+                                           {"of", NBC__JSON_ARRAY, false, 0, nbc__json_waited_for}};
+  const nbc_waits *w = (const nbc_waits *)target;
+  if (!nbc__json_object(j, fields, NBC__JSON_LENGTH(fields), target)) return false;
+  return w->computing_ns <= w->moving_ns ||
+         nbc__json_fail_at(j, j->line, NBC_E_PARSE, "computing_ns is above moving_ns");
+}
+
 static bool nbc__json_note(nbc__json *j, void *target) {
   char **note;
   (void)target;
@@ -8485,6 +8638,7 @@ static const nbc__json_field nbc__json_report_fields[] = {
     NBC__JSON_AT(nbc_report, table_same_node, TEXT, false),
     NBC__JSON_AT(nbc_report, table_other_node, TEXT, false),
     NBC__JSON_AT(nbc_report, table_is_default, BOOL, false),
+    NBC__JSON_AT(nbc_report, is_simulated, BOOL, false),
     {"class_edges_bytes", NBC__JSON_OTHER, true, 0, nbc__json_edges},
     {"total", NBC__JSON_OTHER, true, 0, nbc__json_total},
     {"sections", NBC__JSON_ARRAY, true, 0, nbc__json_section},
@@ -8497,6 +8651,7 @@ static const nbc__json_field nbc__json_report_fields[] = {
     {"sites", NBC__JSON_ARRAY, false, 0, nbc__json_site},
     {"endings", NBC__JSON_ARRAY, false, 0, nbc__json_ending},
     {"pairs", NBC__JSON_ARRAY, false, 0, nbc__json_pair},
+    NBC__JSON_BY(nbc_report, "waits", waits, false, nbc__json_waits),
     {"communicators", NBC__JSON_ARRAY, false, 0, nbc__json_comm},
     NBC__JSON_BY(nbc_report, "problems", problems, false, nbc__json_problems),
     {"notes", NBC__JSON_ARRAY, false, 0, nbc__json_note}};

@@ -44,8 +44,9 @@
      NBC_TEXT         1: also a text report per process, NAME.txt; default 0
      NBC_THROUGH      libraries and functions that only pass calls on, such as a program's own layer above MPI:
                       what they call belongs to who called them, in "By place in the program" and in timelines.
-                      Names as `nm` prints them, * for any text: libHYPRE*,hypre_MPI_*,my_wait. Such a
-                      call costs some ten nanoseconds more for each function between. Default: none
+                      Names as `nm` prints them or, of Fortran, as reports do, * for any text:
+                      libHYPRE*,hypre_MPI_*,my_wait,halo::*. Such a call costs some ten nanoseconds more for each
+                      function between. Default: none
      NBC_RANKS        which ranks are measured and write a report: 0-3,100; default: all
      NBC_GATHER       1: one file for the whole run, NAME.all.json instead of NAME.RANK.json: the reports go
                       to rank 0 over the MPI when all call MPI_Finalize; processes that end otherwise

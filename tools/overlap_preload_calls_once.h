@@ -419,8 +419,14 @@ WRAP(Intercomm_create_from_groups, COMM_CREATE,
 #endif
 MAKES(Comm_create, COMM_CREATE, (MPI_Comm comm, MPI_Group group, MPI_Comm *made),
       (comm, group, made), (void)0)
-WRAP(Comm_create_group, COMM_CREATE, (MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *made),
-     (comm, group, tag, made), (void)0)
+#define MAKES_ALONE(name, kind, parameters, arguments)                                             \
+  BODY(name, kind, parameters, arguments) {                                                        \
+    const int rc = BACK(REAL(name) arguments);                                                     \
+    trace_comm_made_alone(made, rc);                                                               \
+    return rc;                                                                                     \
+  }
+MAKES_ALONE(Comm_create_group, COMM_CREATE,
+            (MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *made), (comm, group, tag, made))
 MAKES(Comm_split, COMM_SPLIT, (MPI_Comm comm, int color, int key, MPI_Comm *made),
       (comm, color, key, made), (void)0)
 MAKES(Comm_split_type, COMM_SPLIT,
@@ -429,8 +435,8 @@ MAKES(Comm_split_type, COMM_SPLIT,
 WRAP(Intercomm_create, COMM_CREATE,
      (MPI_Comm local, int leader, MPI_Comm peer, int remote_leader, int tag, MPI_Comm *made),
      (local, leader, peer, remote_leader, tag, made), (void)0)
-WRAP(Intercomm_merge, COMM_CREATE, (MPI_Comm comm, int high, MPI_Comm *made), (comm, high, made),
-     (void)0)
+MAKES_ALONE(Intercomm_merge, COMM_CREATE, (MPI_Comm comm, int high, MPI_Comm *made),
+            (comm, high, made))
 MAKES(Cart_create, TOPOLOGY,
       (MPI_Comm comm, int ndims, const int dims[], const int periods[], int reorder,
        MPI_Comm *made),

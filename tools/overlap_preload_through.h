@@ -1,6 +1,7 @@
 /* overlap_preload_through.h: NBC_THROUGH, the libraries and functions that only pass calls on, such as a
    program's own layer above MPI: what they call belongs to who called them. Names of functions that no
    library exports stand in the file alone. */
+#include "tools/source_name.h"
 #include <elf.h>
 
 enum { MOST_THROUGH = 32 };
@@ -46,10 +47,15 @@ static bool is_like(const char *text, const char *name) {
   }
   return !*name;
 }
+/* By this name, or as reports tell it. */
 static bool is_passed_through(const char *text) {
+  char told[256];
   bool found = false;
+  snprintf(told, sizeof told, "%s", text);
+  name_as_in_source(told);
   for (int i = 0; i < through.count; i++)
-    if (is_like(text, through.name[i])) through.was_seen[i] = found = true;
+    if (is_like(text, through.name[i]) || is_like(told, through.name[i]))
+      through.was_seen[i] = found = true;
   return found;
 }
 

@@ -227,6 +227,39 @@ static void trace_comm_made(uintptr_t from, const MPI_Comm *made, int rc, bool i
   }
   unlock();
 }
+/* As a handle would be, but none is like it: of the members' ranks in the world, in order. 0: not all are there. */
+static uintptr_t trace_members_key(MPI_Comm comm) {
+  MPI_Group group, world;
+  int count = 0;
+  uint64_t hash = 1;
+  if (PMPI_Comm_size(comm, &count) != MPI_SUCCESS) return 0;
+  int *const ranks = map_memory(2 * (size_t)count * sizeof *ranks);
+  if (!ranks || PMPI_Comm_group(comm, &group) != MPI_SUCCESS) return unmap_memory(ranks), 0;
+  for (int i = 0; i < count; i++) ranks[i] = i;
+  PMPI_Comm_group(MPI_COMM_WORLD, &world);
+  PMPI_Group_translate_ranks(group, count, ranks, world, ranks + count);
+  for (int i = 0; i < count && hash; i++)
+    hash = ranks[count + i] < 0
+               ? 0
+               : (hash ^ (hash >> 32) ^ (uint64_t)ranks[count + i]) * 0x9E3779B97F4A7C15u + 1;
+  PMPI_Group_free(&world);
+  PMPI_Group_free(&group);
+  unmap_memory(ranks);
+  return hash ? (hash & ~((uint64_t)1 << 62)) | (uint64_t)1 << 63 : 0;
+}
+/* A call that all members of `made` make, and nobody else, in whichever communicators: they tell it from others by who they
+   are and how often they did so before. */
+static void trace_comm_made_alone(const MPI_Comm *made, int rc) {
+  static bool is_lost;
+  if (!trace.ring || !trace_comms.of) return;
+  if (rc != MPI_SUCCESS) is_lost = true; /* who knows what the others have */
+  const uintptr_t key = is_lost || *made == MPI_COMM_NULL ? 0 : trace_members_key(*made);
+  if (!key) return;
+  lock();
+  if (!trace_comm_at(key)->key) trace_comm_add(key, key);
+  unlock();
+  trace_comm_made(key, made, rc, true);
+}
 /* A number that all of its processes give to what they make in it together, in one order, and is no communicator. */
 static uint64_t trace_number_within(uintptr_t key) {
   uint64_t number = 0;

@@ -870,7 +870,6 @@ static int compare(char **paths) {
   run before, after;
   read_run(&before, paths, 1);
   read_timelines(&before);
-  const why_sums why_before = why_told;
   read_run(&after, paths + 1, 1);
   read_timelines(&after);
   int code = before.failed || after.failed ? 1 : 0;
@@ -885,7 +884,7 @@ static int compare(char **paths) {
                                        : nbc_status_text(status));
       code = 1;
     } else {
-      diff_why(&why_before, stdout);
+      diff_why(&before.sum->waits, &after.sum->waits, stdout);
       diff_places(before.sum, after.sum, stdout);
       diff_begun(before.sum, after.sum, stdout);
     }

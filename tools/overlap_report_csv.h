@@ -208,7 +208,7 @@ static bool csv_spread(const run *r, const char *folder) {
 /* Every table as a file of its own. */
 static bool csv_endings(const nbc_report *r, const char *folder);
 static bool csv_unmoved(const nbc_report *r, const char *folder);
-static bool csv_why(const char *folder);
+static bool csv_why(const nbc_report *r, const char *folder);
 static bool write_csv(const run *r, const char *folder) {
   if (mkdir(folder, 0777) != 0 && errno != EEXIST) return false;
   bool good = csv_cells(r->sum, folder);
@@ -220,7 +220,7 @@ static bool write_csv(const run *r, const char *folder) {
   good = csv_bounds(r->sum, folder) && good;
   good = csv_offenders(r->sum, folder) && good;
   good = csv_unmoved(r->sum, folder) && good;
-  good = csv_why(folder) && good;
+  good = csv_why(r->sum, folder) && good;
   good = csv_counters(r->sum, folder) && good;
   good = csv_sections(r->sum, folder) && good;
   good = csv_spread(r, folder) && good;

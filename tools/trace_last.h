@@ -164,8 +164,8 @@ static void last_add_all(void (*add)(void *user, int rank, int partner, uint64_t
     for (end = i;
          end < noted && waits[end].rank == waits[i].rank && waits[end].partner == waits[i].partner;
          end++) {
-      wait_note((wait_span){waits[end].rank, waits[end].partner, true, waits[end].since_ns,
-                            waits[end].until_ns});
+      wait_note((nbc_wait_span){waits[end].rank, waits[end].partner, NBC_WAIT_LAST,
+                                waits[end].since_ns, waits[end].until_ns, 0});
       if (waits[end].until_ns <= told_ns) continue;
       plus(&sum_ns,
            waits[end].until_ns - (waits[end].since_ns > told_ns ? waits[end].since_ns : told_ns));

@@ -24,26 +24,20 @@ typedef struct wait_sums {
   int64_t known_ns, late_ns, moving_ns, computing_ns;
 } wait_sums;
 
-/* For certain a process waited until another had called: for a message, or as the last at a collective. */
-typedef struct wait_span {
-  int rank, partner;
-  bool is_last;
-  int64_t since_ns, until_ns;
-} wait_span;
-/* Of all calls, each once: what trace_why.h sums. */
+/* Of all calls, each once: what trace_why.h sums. For certain a process waited until another had called, for a message or as
+   the last at a collective; then, that all had. */
 static struct {
-  wait_span *spans;
+  nbc_wait_span *waits;
   size_t count, room;
-  int64_t moving_ns, computing_ns;
 } wait_list;
-static void wait_note(wait_span span) {
-  if (span.until_ns <= span.since_ns) return;
+static void wait_note(nbc_wait_span wait) {
+  if (wait.until_ns <= wait.since_ns) return;
   if (wait_list.count == wait_list.room) {
     wait_list.room = wait_list.room ? 2 * wait_list.room : 1024;
-    wait_list.spans =
-        (wait_span *)must(realloc(wait_list.spans, wait_list.room * sizeof *wait_list.spans));
+    wait_list.waits =
+        (nbc_wait_span *)must(realloc(wait_list.waits, wait_list.room * sizeof *wait_list.waits));
   }
-  wait_list.spans[wait_list.count++] = span;
+  wait_list.waits[wait_list.count++] = wait;
 }
 
 static int wait_by_end(const void *a, const void *b) {
@@ -183,7 +177,7 @@ static int64_t wait_since_ns(const wait_side *x) {
    transfers ended in it; is_whole: all of them are known; tells: one of them waits for its partner; *late: when it waited
    until the partner had called. */
 static wait_sums wait_of_partner(const wait_side *sides, size_t count, size_t all, bool is_whole,
-                                 bool tells, int64_t last_ns, wait_span *late) {
+                                 bool tells, int64_t last_ns, nbc_wait_span *late) {
   wait_sums most;
   memset(&most, 0, sizeof most);
   for (size_t i = 0; i < count; i++) {
@@ -213,6 +207,7 @@ static void wait_add_call(const wait_side *sides, size_t count, size_t all,
                           wait_sums *(*sums_of)(void *user, size_t timeline, size_t partner),
                           void *user) {
   const match_call *c = sides->call;
+  const int rank = traces.of[sides->timeline].rank;
   int64_t last_ns = c->begin_ns, own_ns = 0;
   bool tells = false, has_others = false;
   wait_sums of_call;
@@ -231,8 +226,7 @@ static void wait_add_call(const wait_side *sides, size_t count, size_t all,
     for (end = i + 1; end < count && sides[end].partner == sides[i].partner;) end++;
     wait_sums *s = sums_of(user, sides[i].timeline, sides[i].partner);
     if (!s) continue;
-    wait_span late = {traces.of[sides[i].timeline].rank, traces.of[sides[i].partner].rank, false, 0,
-                      0};
+    nbc_wait_span late = {rank, traces.of[sides[i].partner].rank, NBC_WAIT_LATE, 0, 0, 0};
     wait_sums one = wait_of_partner(&sides[i], end - i, all, count >= all, tells, last_ns, &late);
     if (has_others && sides[i].partner == sides[i].timeline && one.moving_ns > own_ns)
       one.moving_ns = own_ns;
@@ -244,8 +238,8 @@ static void wait_add_call(const wait_side *sides, size_t count, size_t all,
     plus(&s->moving_ns, one.moving_ns);
     plus(&s->computing_ns, one.computing_ns);
   }
-  plus(&wait_list.moving_ns, of_call.moving_ns);
-  plus(&wait_list.computing_ns, of_call.computing_ns);
+  wait_note((nbc_wait_span){rank, rank, NBC_WAIT_MOVING, c->end_ns - of_call.moving_ns, c->end_ns,
+                            of_call.computing_ns});
 }
 
 /* After match_messages. */

@@ -76,6 +76,7 @@ NBC_API void nbc_report_free(nbc_report *r) {
   NBC_FREE(r->joints);
   NBC_FREE(r->partner_bounds);
   NBC_FREE(r->pairs);
+  NBC_FREE(r->waits.of);
   NBC_FREE(r->endings);
   for (size_t i = 0; i < r->comm_count; i++) NBC_FREE(r->comms[i].name);
   NBC_FREE(r->comms);
@@ -217,6 +218,79 @@ NBC_API nbc_status nbc_report_pair(nbc_report *r, const nbc_pair *from) {
   if (!p) return NBC_E_NOMEM;
   *p = *from;
   return NBC_OK;
+}
+
+NBC__PRIVATE nbc_waited_for *nbc__rep_waited_for(nbc_waits *sum, int partner) {
+  size_t low = 0, high = sum->of_count;
+  while (low < high) {
+    const size_t middle = (low + high) / 2;
+    if (sum->of[middle].partner < partner)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  if (low < sum->of_count && sum->of[low].partner == partner) return &sum->of[low];
+  nbc_waited_for *last;
+  NBC__REP_APPEND(nbc_waited_for, sum->of, sum->of_count, last);
+  if (!last) return NULL;
+  memmove(&sum->of[low + 1], &sum->of[low], (sum->of_count - 1 - low) * sizeof *last);
+  sum->of[low] = (nbc_waited_for){partner, 0, 0};
+  return &sum->of[low];
+}
+/* Who waits until another one has called waits for that, whatever moves meanwhile. */
+static int nbc__rep_wait_order(const void *a, const void *b) {
+  const nbc_wait_span *x = (const nbc_wait_span *)a, *y = (const nbc_wait_span *)b;
+  if (x->rank != y->rank) return x->rank < y->rank ? -1 : 1;
+  if (x->since_ns != y->since_ns) return x->since_ns < y->since_ns ? -1 : 1;
+  if (x->until_ns != y->until_ns) return x->until_ns > y->until_ns ? -1 : 1;
+  return (x->kind > y->kind) - (x->kind < y->kind);
+}
+static bool nbc__rep_add_wait(nbc_waits *sum, const nbc_wait_span *w, int64_t d_ns,
+                              int64_t cut_ns) {
+  if (w->kind == NBC_WAIT_MOVING) {
+    const int64_t computing_ns = w->computing_ns - cut_ns; /* perhaps in what was cut off */
+    nbc__plus(&sum->moving_ns, d_ns);
+    if (computing_ns > 0) nbc__plus(&sum->computing_ns, computing_ns < d_ns ? computing_ns : d_ns);
+    return true;
+  }
+  nbc_waited_for *const of = nbc__rep_waited_for(sum, w->partner);
+  if (!of) return false;
+  nbc__plus(w->kind == NBC_WAIT_LATE ? &of->late_ns : &of->last_ns, d_ns);
+  nbc__plus(w->kind == NBC_WAIT_LATE ? &sum->late_ns : &sum->last_ns, d_ns);
+  return true;
+}
+NBC_API nbc_status nbc_waits_add(nbc_waits *sum, nbc_wait_span *waits, size_t count) {
+  int64_t told_ns = INT64_MIN;
+  if (!sum || (!waits && count)) return NBC_E_INVAL;
+  for (size_t i = 0; i < count; i++)
+    if ((unsigned)waits[i].kind > NBC_WAIT_MOVING) return NBC_E_INVAL;
+  if (count) qsort(waits, count, sizeof *waits, nbc__rep_wait_order);
+  for (size_t i = 0; i < count; i++) {
+    const nbc_wait_span *w = &waits[i];
+    if (i && w->rank != waits[i - 1].rank) told_ns = INT64_MIN;
+    const int64_t since_ns = w->since_ns < told_ns ? told_ns : w->since_ns;
+    int64_t d_ns, cut_ns;
+    if (w->until_ns <= since_ns || __builtin_sub_overflow(w->until_ns, since_ns, &d_ns) ||
+        __builtin_sub_overflow(since_ns, w->since_ns, &cut_ns))
+      continue; /* empty, or longer than any time */
+    told_ns = w->until_ns;
+    if (!nbc__rep_add_wait(sum, w, d_ns, cut_ns)) return NBC_E_NOMEM;
+  }
+  return NBC_OK;
+}
+static bool nbc__rep_join_waits(nbc_waits *sum, const nbc_waits *from) {
+  for (size_t i = 0; i < from->of_count; i++) {
+    nbc_waited_for *const of = nbc__rep_waited_for(sum, from->of[i].partner);
+    if (!of) return false;
+    nbc__plus(&of->late_ns, from->of[i].late_ns);
+    nbc__plus(&of->last_ns, from->of[i].last_ns);
+  }
+  nbc__plus(&sum->held_ns, from->held_ns);
+  nbc__plus(&sum->late_ns, from->late_ns);
+  nbc__plus(&sum->last_ns, from->last_ns);
+  nbc__plus(&sum->moving_ns, from->moving_ns);
+  nbc__plus(&sum->computing_ns, from->computing_ns);
+  return true;
 }
 
 NBC_API nbc_status nbc_report_comm_total(nbc_report *r, const nbc_comm_total *from) {
@@ -652,6 +726,7 @@ static bool nbc__rep_add_rows(nbc_report *sum, const nbc_report *one, int *map) 
   }
   for (size_t i = 0; i < one->pair_count; i++)
     if (nbc_report_pair(sum, &one->pairs[i]) != NBC_OK) return false;
+  if (!nbc__rep_join_waits(&sum->waits, &one->waits)) return false;
   for (size_t i = 0; i < one->comm_count; i++)
     if (nbc_report_comm_total(sum, &one->comms[i]) != NBC_OK) return false;
   for (size_t i = 0; i < one->note_count; i++) {
@@ -716,6 +791,7 @@ NBC_API nbc_status nbc_report_add(nbc_report *sum, const nbc_report *one, nbc_er
     sum->clock_source = one->clock_source;
     sum->clock_hz = one->clock_hz;
     sum->process_count = 0;
+    sum->is_simulated = one->is_simulated;
     /* never NULL, so that the next report is not the first again */
     if (nbc_report_set(&sum->program, one->program) ||
         nbc_report_set(&sum->host, one->host ? one->host : "") ||
@@ -760,6 +836,7 @@ NBC_API nbc_status nbc_report_add(nbc_report *sum, const nbc_report *one, nbc_er
   if (one->clock_read_cost_ns > sum->clock_read_cost_ns)
     sum->clock_read_cost_ns = one->clock_read_cost_ns;
   sum->table_is_default = sum->table_is_default || one->table_is_default;
+  sum->is_simulated = sum->is_simulated && one->is_simulated;
   for (int p = 0; p < NBC_PROBLEM_COUNT; p++) sum->problems[p] += one->problems[p];
   return NBC_OK;
 }

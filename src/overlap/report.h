@@ -68,6 +68,30 @@ typedef struct nbc_pair {
   int64_t last_ns;
 } nbc_pair;
 
+/* Where the time in calls went, where both sides' times are known (timelines, simulation): each moment of a process once, for
+   the one that it had waited for longest. */
+typedef struct nbc_waited_for {
+  int partner;
+  int64_t late_ns,
+      last_ns; /* until it had called its side of a message; until it, the last at a collective, had */
+} nbc_waited_for;
+typedef struct nbc_waits {
+  int64_t held_ns;          /* in calls, as far as known; 0: nothing is */
+  int64_t late_ns, last_ns; /* for all partners */
+  int64_t moving_ns,
+      computing_ns; /* all had called; of this, while a partner computed with a large send posted */
+  nbc_waited_for *of; /* by partner */
+  size_t of_count;
+} nbc_waits;
+
+/* One wait of a process. computing_ns: as above, of one that is MOVING, whose partner does not count. */
+typedef enum nbc_wait_kind { NBC_WAIT_LATE, NBC_WAIT_LAST, NBC_WAIT_MOVING } nbc_wait_kind;
+typedef struct nbc_wait_span {
+  int rank, partner;
+  nbc_wait_kind kind;
+  int64_t since_ns, until_ns, computing_ns;
+} nbc_wait_span;
+
 /* Transfers that began at one place and ended in a call at another: which wait was for what. */
 typedef struct nbc_ending {
   int begin_plus1, end_plus1; /* 1 + index of the site */
@@ -108,6 +132,7 @@ typedef struct nbc_report {
   double clock_hz, clock_rate_err_ppm, clock_resolution_ns, clock_read_cost_ns;
   char *table_same_node, *table_other_node; /* names */
   bool table_is_default;                    /* not measured on this machine */
+  bool is_simulated;                        /* all times are a model's */
   uint64_t class_edges_bytes[NBC_MAX_CLASSES];
   size_t class_edge_count;
   nbc_totals total;
@@ -129,6 +154,7 @@ typedef struct nbc_report {
   size_t site_count;
   nbc_pair *pairs;
   size_t pair_count;
+  nbc_waits waits;
   nbc_comm_total *comms;
   size_t comm_count;
   char **notes;
@@ -167,6 +193,10 @@ NBC_API nbc_status nbc_report_ending(nbc_report *report, const nbc_site *begin, 
 NBC_API nbc_status nbc_report_partner_bound(nbc_report *report, const nbc_partner_bound *bound);
 /* Appends what went between two processes. ret NBC_OK | NBC_E_NOMEM */
 NBC_API nbc_status nbc_report_pair(nbc_report *report, const nbc_pair *pair);
+/* Adds waits, which may overlap and which it sorts, to a sum that was zero at first (&report->waits; `of` is freed with the
+   report, or by NBC_FREE): of a moment that several hold, the one that began first has it. held_ns is left as it is.
+   ret NBC_OK | NBC_E_INVAL | NBC_E_NOMEM */
+NBC_API nbc_status nbc_waits_add(nbc_waits *sum, nbc_wait_span *waits, size_t count);
 /* Adds transfers of a communicator (joined with those of the same name and size); copies.
    ret NBC_OK | NBC_E_NOMEM */
 NBC_API nbc_status nbc_report_comm_total(nbc_report *report, const nbc_comm_total *comm);
@@ -191,6 +221,8 @@ NBC__PRIVATE int nbc__rep_site_plus1(nbc_report *r, const nbc_site *where);
     }                                                                                              \
   } while (0)
 
+/* Of this partner, added where it is missing; NULL: no memory. */
+NBC__PRIVATE nbc_waited_for *nbc__rep_waited_for(nbc_waits *sum, int partner);
 NBC__PRIVATE bool nbc__rep_is_whole(const nbc_report *r);
 NBC__PRIVATE void *nbc__rep_grow(void *array, size_t count, size_t element_bytes);
 NBC__PRIVATE int nbc__rep_cell_order(const nbc_cell *a, const nbc_cell *b);

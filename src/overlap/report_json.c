@@ -100,8 +100,9 @@ static void nbc__rep_json_head(const nbc_report *r, FILE *out) {
   nbc__rep_json_string(out, r->table_same_node);
   fputs(",\"table_other_node\":", out);
   nbc__rep_json_string(out, r->table_other_node);
-  fprintf(out, ",\"table_is_default\":%s,\n\"class_edges_bytes\":[",
-          r->table_is_default ? "true" : "false");
+  fprintf(out, ",\"table_is_default\":%s,", r->table_is_default ? "true" : "false");
+  if (r->is_simulated) fputs("\"is_simulated\":true,", out);
+  fputs("\n\"class_edges_bytes\":[", out);
   for (size_t i = 0; i < r->class_edge_count; i++)
     fprintf(out, "%s%llu", i ? "," : "", (unsigned long long)r->class_edges_bytes[i]);
   fputs("],\n\"total\":{", out);
@@ -154,6 +155,19 @@ static void nbc__rep_json_bounds(const nbc_report *r, FILE *out) {
   if (r->partner_bound_count) fputs("]", out);
 }
 
+static void nbc__rep_json_waits(const nbc_waits *w, FILE *out) {
+  if (!w->held_ns) return;
+  fprintf(out,
+          ",\n\"waits\":{\"held_ns\":%lld,\"late_ns\":%lld,\"last_ns\":%lld,\"moving_ns\":%lld,"
+          "\"computing_ns\":%lld,\"of\":[",
+          (long long)w->held_ns, (long long)w->late_ns, (long long)w->last_ns,
+          (long long)w->moving_ns, (long long)w->computing_ns);
+  for (size_t i = 0; i < w->of_count; i++)
+    fprintf(out, "%s{\"partner\":%d,\"late_ns\":%lld,\"last_ns\":%lld}", i ? ",\n " : "\n ",
+            w->of[i].partner, (long long)w->of[i].late_ns, (long long)w->of[i].last_ns);
+  fputs("]}", out);
+}
+
 /* Call sites; pairs of processes; communicators. */
 static void nbc__rep_json_more(const nbc_report *r, FILE *out) {
   if (r->site_count) fputs(",\n\"sites\":[", out);
@@ -201,6 +215,7 @@ static void nbc__rep_json_more(const nbc_report *r, FILE *out) {
     fputc('}', out);
   }
   if (r->pair_count) fputs("]", out);
+  nbc__rep_json_waits(&r->waits, out);
   if (r->comm_count) fputs(",\n\"communicators\":[", out);
   for (size_t i = 0; i < r->comm_count; i++) {
     const nbc_comm_total *c = &r->comms[i];

@@ -655,6 +655,35 @@ static bool nbc__json_pair(nbc__json *j, void *target) {
          nbc__json_fail_at(j, j->line, NBC_E_PARSE, "negative rank");
 }
 
+static bool nbc__json_waited_for(nbc__json *j, void *target) {
+  static const nbc__json_field fields[] = {NBC__JSON_AT(nbc_waited_for, partner, INT, true),
+                                           NBC__JSON_AT(nbc_waited_for, late_ns, NS, false),
+                                           NBC__JSON_AT(nbc_waited_for, last_ns, NS, false)};
+  nbc_waited_for one = {-1, 0, 0};
+  (void)target;
+  if (!nbc__json_object(j, fields, NBC__JSON_LENGTH(fields), &one)) return false;
+  const nbc_waits *const w = &j->report->waits;
+  if (one.partner < 0) return nbc__json_fail_at(j, j->line, NBC_E_PARSE, "negative rank");
+  if (w->of_count && one.partner <= w->of[w->of_count - 1].partner)
+    return nbc__json_fail_at(j, j->line, NBC_E_PARSE, "partners must ascend");
+  nbc_waited_for *const of = nbc__rep_waited_for(&j->report->waits, one.partner);
+  if (!of) return nbc__json_no_memory(j);
+  *of = one;
+  return true;
+}
+static bool nbc__json_waits(nbc__json *j, void *target) {
+  static const nbc__json_field fields[] = {NBC__JSON_AT(nbc_waits, held_ns, NS, true),
+                                           NBC__JSON_AT(nbc_waits, late_ns, NS, false),
+                                           NBC__JSON_AT(nbc_waits, last_ns, NS, false),
+                                           NBC__JSON_AT(nbc_waits, moving_ns, NS, false),
+                                           NBC__JSON_AT(nbc_waits, computing_ns, NS, false),
+                                           {"of", NBC__JSON_ARRAY, false, 0, nbc__json_waited_for}};
+  const nbc_waits *w = (const nbc_waits *)target;
+  if (!nbc__json_object(j, fields, NBC__JSON_LENGTH(fields), target)) return false;
+  return w->computing_ns <= w->moving_ns ||
+         nbc__json_fail_at(j, j->line, NBC_E_PARSE, "computing_ns is above moving_ns");
+}
+
 static bool nbc__json_note(nbc__json *j, void *target) {
   char **note;
   (void)target;
@@ -740,6 +769,7 @@ static const nbc__json_field nbc__json_report_fields[] = {
     NBC__JSON_AT(nbc_report, table_same_node, TEXT, false),
     NBC__JSON_AT(nbc_report, table_other_node, TEXT, false),
     NBC__JSON_AT(nbc_report, table_is_default, BOOL, false),
+    NBC__JSON_AT(nbc_report, is_simulated, BOOL, false),
     {"class_edges_bytes", NBC__JSON_OTHER, true, 0, nbc__json_edges},
     {"total", NBC__JSON_OTHER, true, 0, nbc__json_total},
     {"sections", NBC__JSON_ARRAY, true, 0, nbc__json_section},
@@ -752,6 +782,7 @@ static const nbc__json_field nbc__json_report_fields[] = {
     {"sites", NBC__JSON_ARRAY, false, 0, nbc__json_site},
     {"endings", NBC__JSON_ARRAY, false, 0, nbc__json_ending},
     {"pairs", NBC__JSON_ARRAY, false, 0, nbc__json_pair},
+    NBC__JSON_BY(nbc_report, "waits", waits, false, nbc__json_waits),
     {"communicators", NBC__JSON_ARRAY, false, 0, nbc__json_comm},
     NBC__JSON_BY(nbc_report, "problems", problems, false, nbc__json_problems),
     {"notes", NBC__JSON_ARRAY, false, 0, nbc__json_note}};

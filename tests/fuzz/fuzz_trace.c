@@ -95,9 +95,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (nbc_report_create(&report) != NBC_OK) abort();
     wait_add_all(sums_of, &sums);
     last_add_all(add_last, NULL);
-    const why_sums why = why_add_all();
-    if (why.held_ns < 0 || why.late_ns < 0 || why.last_ns < 0) abort();
-    free(why.late), free(why.last);
+    const nbc_waits why = why_add_all();
+    if (why.held_ns < 0 || why.late_ns < 0 || why.last_ns < 0 || why.computing_ns > why.moving_ns) abort();
+    free(why.of);
     end_add_all(report);
     for (size_t i = 0; i < report->ending_count; i++)
       if (!report->endings[i].count || report->endings[i].waited_ns < 0) abort();

@@ -100,10 +100,11 @@ transfers_have_places() {
   done
 }
 # What the table of the run says: all of the time in calls; each who was waited for no more than in the pairs, where one
-# moment may stand with several; and LATE or LAST of these as much as there.
+# moment may stand with several, and what moves for one message while another one of the call is late stands there as moving; and
+# LATE or LAST of these as much as there.
 went_where() { # COLUMN: of the pairs; WHAT: late, last, all: no more
   awk -F, -v at="$1" -v what="$2" 'FILENAME ~ /calls/ { if (FNR > 1) calls += $4; next } FILENAME ~ /pairs/ { if (FNR > 1) { of[$2] += $at; pairs += $at } next }
-    FNR > 1 && $2 == "" { all += $3; if ($1 == what) one = $3; next } $1 == what { told += $3; if ($3 > of[$2] + 1000) bad = "more than in the pairs" }
+    FNR > 1 && $2 == "" { all += $3; if ($1 == what) one = $3; next } $1 == what { told += $3; if ($3 > of[$2] + 5000) bad = "more than in the pairs" }
     END { if (all < 0.99 * calls || all > 1.01 * calls) bad = "calls " calls " but " all
           if (what != "all" && (told != one || told < 0.9 * pairs || !told)) bad = bad " told " told " of " pairs
           if (bad != "") { print bad; exit 1 } }' "$T/csv/calls.csv" "$T/csv/pairs.csv" "$T/csv/why.csv" || { cat "$T/csv/calls.csv" "$T/csv/pairs.csv" "$T/csv/why.csv"; return 1; }
@@ -145,10 +146,11 @@ first_advice_fits() {
 # Who is last at collectives, to the microsecond, by the model; by timelines of the preload inside, which know one node, and
 # for which who looks in vain in simulated time computes between two looks.
 last_is_told() {
-  for scene in last lasts; do
+  for scene in last lasts merged; do
     for how in report dedicated preload; do
       case $scene,$how in
         last,*) truth='0,1 6 2,1 3 3,1 3 1,0 3 2,0 2 2,3 4' ;;
+        merged,*) truth='0,1 2 2,1 2 3,1 2 1,0 1 2,0 1 3,0 1 0,3 2 2,3 1 0,2 1 1,2 1 3,2 1' ;;
         lasts,preload) truth='0,1 1 0,2 3 0,3 2 1,0 3 1,2 3 1,3 1 2,0 1 2,1 5 2,3 1 3,0 3 3,1 2 3,2 4' ;;
         *) truth='0,1 1 0,2 3 0,3 3 1,0 3 1,2 3 1,3 2 2,0 1 2,1 5 2,3 2 3,0 3 3,1 2 3,2 4' ;;
       esac
@@ -162,6 +164,24 @@ last_is_told() {
         NR > 1 { off = $15 - want[$1 "," $2]; n += want[$1 "," $2] > 0; if (off < -1e6 || off > 1e6) bad++ } END { exit !(n == wanted && !bad) }' "$T/csv/pairs.csv" && went_where 15 last || return 1
       "$B/overlap_report" --diff "$T/last" "$T/last" >"$T/text" && grep -E '^ +([0-9.]+ ms|[0-9.]+ s) +([0-9.]+ %) +\1 +\2 +before the last at a collective' "$T/text" || { cat "$T/text"; return 1; }
     done
+  done
+}
+# A call that ends a late message and a collective whose last is later still waits once, by the model and by timelines inside;
+# and what the sum of all reports has, a reader of it says again.
+waits_count_once() {
+  for how in report preload; do
+    rm -rf "$T/once" && mkdir "$T/once" && case $how in
+      report) timeout 300 "$B/pm_run" -n 4 --report "$T/once" "$B/tests/mpi/preload_truth.mpich" both ;;
+      *) NBC_TRACE=first NBC_REPORT_DIR=$T/once timeout 300 "$B/pm_run" -n 4 --per-node 4 --preload "$B/libnbc_overlap_mpich.so" "$B/tests/mpi/preload_truth.mpich" both ;;
+    esac >"$T/out" 2>"$T/err" && "$B/overlap_report" --no-html --csv "$T/csv" "$T/once" >"$T/text" && went_where 15 all || { cat "$T/err"; return 1; }
+    # 0, 1 and 3 waited for 2 in each round: two parts, one, two; nothing else stands beside that
+    cat "$T/csv/why.csv" && awk -F, '$1 == "last" && $2 == 2 { last = $3 } $1 == "late" && $2 == 1 { late = $3 } $1 == "moving" { moving = $3 } END { exit !(last > 745e6 && last < 760e6 && late < 5e6 && moving < 5e6) }' "$T/csv/why.csv" || return 1
+    "$B/overlap_report" --json "$T/once" >"$T/sum.json" && "$B/overlap_report" --no-html "$T/sum.json" >"$T/again" || return 1
+    for text in "$T/text" "$T/again"; do sed -n '/^Where .* in calls went/,/^$/p' "$text" | sed '/^Where/s/(.*//' >"$text.why"; done
+    test -s "$T/text.why" && diff "$T/text.why" "$T/again.why" && case $how in
+      report) grep '"is_simulated":true' "$T/sum.json" && grep '^Where .*by the simulation' "$T/again" ;;
+      *) ! grep is_simulated "$T/sum.json" && grep '^Where .*by timelines' "$T/again" ;;
+    esac || return 1
   done
 }
 # As the preload keeps them: of other letters, and of long ones 63 bytes.
@@ -340,6 +360,7 @@ check "a report has bounds and the truth" report_has_the_truth
 check "a wait is told with its reason" waits_have_reasons
 check "what a report says first fits the run" first_advice_fits
 check "who comes last at a collective is told" last_is_told
+check "of what a call waits for at once each moment counts once" waits_count_once
 check "sections keep their names" sections_keep_their_names
 check "a report tells of transfers by the line that asked for them" transfers_have_places
 check "spans belong to their thread" spans_belong_to_their_thread

@@ -134,6 +134,9 @@ through() { # mpi
   passed $1 file 'preload_through*' && is_at "Barrier .*libc.* 35"
   passed $1 wrong 'a,,b' && is_at "Barrier passes_on 35"
   says_once 'NBC_THROUGH=a,,b is not a list'
+  # of a module of Fortran, by the name that reports have
+  "mpicc.$1" -O1 -w -Dpasses_on=__layer_MOD_passes_on tests/mpi/preload_through.c -o "$work/module.$1" 2>/dev/null || bad "$1: no module"
+  passed $1 module 'layer::pass*' "$work/module.$1" && is_at "Barrier layer::passes_on 0" "Barrier first_place 10" "Barrier second_place 20" "Barrier outer 5"
   # without a table of symbols, by what it exports
   "mpicc.$1" -O1 -w -rdynamic -s tests/mpi/preload_through.c -o "$work/stripped.$1" && passed $1 exported passes_on "$work/stripped.$1" && is_at "Barrier passes_on 0" "Barrier . 35"
 }

@@ -16,7 +16,9 @@
      ways      1000 bytes by each way to send, each received in another way: prints how many
      nulls     a late message among null requests and those with nobody; a probe for another; an exchange
      last      collectives of four, each with someone who is late
+     both      calls that end a message and a collective at once, of four
      lasts     ... that are nonblocking, need the data of some only, or of lower ranks
+     merged    ... in communicators that their members alone made: of two groups, twice, and of some
      looks     two late messages, looked for in vain by probes and tests; short computation; a short MPI_Ssend
      slow      a large message to a receiver that is late
      bridge    10 messages of 1000 bytes each way over an intercommunicator, and a broadcast
@@ -307,6 +309,22 @@ static void meet_late(int of_0, int of_1, int of_2, int of_3) {
   meet();
   if (late[rank]) compute(late[rank] * (MUCH_NS / 4));
 }
+/* 0 waits in one call for a late message of 1 and for 2, which is later still; so does 3 for a small one. */
+static void both(void) {
+  static char data[1 << 20];
+  for (int i = 0; i < 3; i++) {
+    const int has_message = rank != 2;
+    MPI_Request all[3] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    meet_late(0, 1, 2, 0);
+    if (rank == 0) MPI_Irecv(data, sizeof data, MPI_CHAR, 1, 1, MPI_COMM_WORLD, &all[0]);
+    if (rank == 1) MPI_Isend(data, sizeof data, MPI_CHAR, 0, 1, MPI_COMM_WORLD, &all[0]);
+    if (rank == 1) MPI_Isend(data, 8, MPI_CHAR, 3, 1, MPI_COMM_WORLD, &all[1]);
+    if (rank == 3) MPI_Irecv(data, 8, MPI_CHAR, 1, 1, MPI_COMM_WORLD, &all[0]);
+    MPI_Ibarrier(MPI_COMM_WORLD, &all[2]);
+    if (has_message) MPI_Waitall(3, all, MPI_STATUSES_IGNORE);
+    else MPI_Wait(&all[2], MPI_STATUS_IGNORE);
+  }
+}
 /* Counts of one each; some receive from some alone. */
 static void lasts_of_counts(MPI_Comm line) {
   int out[4] = {1, 2, 3, 4}, in[4] = {0};
@@ -368,6 +386,37 @@ static void lasts(void) {
   MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
   meet();
   MPI_Comm_free(&line);
+}
+/* The evens and the odds, these first, then the other way; 3 and 0. */
+static void merged(void) {
+  int one = 1, sum = 0;
+  const int some[2] = {3, 0};
+  MPI_Comm half, two, all[2], copy, pair;
+  MPI_Group world, group;
+  MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
+  MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank % 2, 7, &two);
+  for (int i = 0; i < 2; i++) MPI_Intercomm_merge(two, rank % 2 == i, &all[i]);
+  MPI_Comm_dup(all[1], &copy);
+  meet_late(0, 2, 0, 0);
+  MPI_Barrier(all[0]);
+  meet_late(1, 0, 0, 0);
+  MPI_Bcast(&one, 1, MPI_INT, 2, all[0]); /* 0 is the third there */
+  meet_late(0, 0, 0, 1);
+  MPI_Scan(&one, &sum, 1, MPI_INT, MPI_SUM, all[0]);
+  meet_late(0, 0, 1, 0);
+  MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, copy);
+  meet();
+  MPI_Comm_group(MPI_COMM_WORLD, &world);
+  MPI_Group_incl(world, 2, some, &group);
+  if (rank % 3 == 0) {
+    MPI_Comm_create_group(MPI_COMM_WORLD, group, 3, &pair);
+    if (rank) compute(MUCH_NS / 4);
+    MPI_Barrier(pair);
+    MPI_Comm_free(&pair);
+  }
+  meet();
+  MPI_Group_free(&group), MPI_Group_free(&world);
+  MPI_Comm_free(&copy), MPI_Comm_free(&all[1]), MPI_Comm_free(&all[0]), MPI_Comm_free(&two), MPI_Comm_free(&half);
 }
 /* Persistent ones, also when they are started in another order than others start them. */
 static void lasts_prepared(void) {
@@ -797,7 +846,9 @@ int main(int argc, char **argv) {
   if (strcmp(scene, "slow") == 0) slow();
   if (strcmp(scene, "looks") == 0) looks();
   if (strcmp(scene, "last") == 0) last();
+  if (strcmp(scene, "both") == 0) both();
   if (strcmp(scene, "lasts") == 0) lasts();
+  if (strcmp(scene, "merged") == 0) merged();
   if (strcmp(scene, "lasts_prepared") == 0) lasts_prepared();
   if (strcmp(scene, "tail") == 0) tail(0, MPI_CHAR, MPI_CHAR, 0);
   if (strcmp(scene, "tail_sync") == 0) tail(1, MPI_CHAR, MPI_CHAR, 0);

@@ -65,6 +65,7 @@ last() { # mpi
   last_of "$1" last '0,1 6 2,1 3 3,1 3 1,0 3 2,0 2 2,3 4' 'rank 1: others waited [0-9.]* ms for it, in [0-9]* of their calls; rank 0 most'
   # of those who look at least what others have waited: whoever lost the core between two looks may have computed
   last_of "$1" lasts '0,1 1 0,2 3 0,3 2 1,0 3 1,2 3 1,3 1 2,0 1 2,1 5 2,3 1 3,0 3 3,1 2 3,2 4' 'rank 2: others waited [0-9.]* ms for it'
+  last_of "$1" merged '0,1 2 2,1 2 3,1 2 1,0 1 2,0 1 3,0 1 0,3 2 2,3 1 0,2 1 1,2 1 3,2 1' 'rank 1: others waited [0-9.]* ms for it'
   last_of "$1" lasts_prepared '0,1 3 0,2 2 0,3 2 1,2 2 1,3 2 2,1 3 2,3 2 3,1 3 3,2 2' 'rank 1: others waited [0-9.]* ms for it'
 }
 partners() { # mpi

@@ -216,14 +216,14 @@ static void add(void *unused, int rank, int partner, uint64_t count, int64_t wai
 /* Of all together each moment counts once, and somebody's longest wait is there. */
 static void count_once(void) {
   int64_t sum_ns = 0, most_ns = 0;
-  const why_sums w = why_add_all();
+  const nbc_waits w = why_add_all();
   for (int i = 0; i < RANKS; i++)
     for (int k = 0; k < RANKS; k++) {
       sum_ns += told.ns[i][k];
       if (told.ns[i][k] > most_ns) most_ns = told.ns[i][k];
     }
   CHECK(w.last_ns <= sum_ns && w.last_ns >= most_ns && !w.late_ns);
-  free(w.late), free(w.last);
+  free(w.of);
 }
 static void read_all(int64_t err_ns) {
   for (int i = 0; i < RANKS; i++) {

@@ -45,6 +45,16 @@ static void add_endings(nbc_report *r) {
     CHECK(nbc_report_ending(r, &begin, &end, 2, 0) == NBC_OK && r->endings[at].count == count + 2); /* joined */
   }
 }
+static void add_waits(nbc_report *r) {
+  nbc_wait_span waits[8];
+  const size_t count = test_below(8);
+  r->is_simulated = test_below(2);
+  if (!test_below(3)) return;
+  for (size_t i = 0; i < count; i++)
+    waits[i] = (nbc_wait_span){(int)test_below(3), (int)test_below(9), (nbc_wait_kind)test_below(3), (int64_t)test_below(99), (int64_t)test_below(99), (int64_t)test_below(99)};
+  r->waits.held_ns = 1 + random_ns() / 2;
+  CHECK(nbc_waits_add(&r->waits, waits, count) == NBC_OK && r->waits.computing_ns <= r->waits.moving_ns);
+}
 static nbc_report *random_report(void) {
   nbc_report *r;
   if (nbc_report_create(&r) != NBC_OK) abort();
@@ -138,6 +148,7 @@ static nbc_report *random_report(void) {
     if (pair.known_ns) pair.late_ns = random_ns(), pair.moving_ns = random_ns(), pair.computing_ns = random_ns();
     nbc_report_pair(r, &pair);
   }
+  add_waits(r);
   add_endings(r);
   CHECK(nbc_report_ending(r, NULL, NULL, 1, 1) == NBC_E_INVAL);
   for (int p = 0; p < NBC_PROBLEM_COUNT; p++) r->problems[p] = test_below(2) ? 0 : test_rand();
@@ -175,6 +186,7 @@ static void comes_back_as_it_was(void) {
     CHECK(back->section_count == r->section_count && back->cell_count == r->cell_count && back->call_count == r->call_count);
     CHECK(memcmp(&back->total, &r->total, sizeof r->total) == 0);
     CHECK(memcmp(back->problems, r->problems, sizeof r->problems) == 0);
+    CHECK(back->is_simulated == r->is_simulated && back->waits.held_ns == r->waits.held_ns && back->waits.of_count == r->waits.of_count);
     CHECK(back->start_unix_s == r->start_unix_s && back->clock_hz == r->clock_hz);
     for (size_t i = 0; i < r->cell_count; i++) CHECK(memcmp(&back->cells[i], &r->cells[i], sizeof r->cells[i]) == 0);
     for (size_t i = 0; i < r->section_count; i++) CHECK(strcmp(back->sections[i].path, r->sections[i].path) == 0);
@@ -277,6 +289,9 @@ static void errors_name_line_and_field(void) {
        "site_plus1 2, but there are 1 sites"},
       {HEAD TOTAL SECTIONS CELLS("") ",\"endings\":[{\"begin_plus1\":0,\"end_plus1\":1,\"count\":1,\"waited_ns\":1}]}", 5,
        "an ending without a place"},
+      {HEAD TOTAL SECTIONS CELLS("") ",\n\"waits\":{\"held_ns\":9,\"of\":[{\"partner\":2},\n{\"partner\":2}]}}", 7, "field waits.of[1]: partners must ascend"},
+      {HEAD TOTAL SECTIONS CELLS("") ",\n\"waits\":{\"held_ns\":9,\"of\":[{\"partner\":-1}]}}", 6, "field waits.of[0]: negative rank"},
+      {HEAD TOTAL SECTIONS CELLS("") ",\n\"waits\":{\"held_ns\":9,\"moving_ns\":3,\"computing_ns\":4}}", 6, "field waits: computing_ns is above moving_ns"},
       {HEAD TOTAL SECTIONS CELLS("\n" CELL("\"section_index\":-1,\"kind\":\"isend\",\"class_index\":0")) "}", 6,
        "field cells[0]: negative index"},
       {HEAD TOTAL SECTIONS CELLS(CELL("\"section_index\":0,\"class_index\":0")) "}", 5, "field cells[0].kind: missing"},
@@ -371,6 +386,24 @@ static void sums_of_untrusted_numbers_stop_at_the_largest(void) {
   nbc_report_free(r);
 }
 
+/* Where the time in calls went, of two processes; simulated is what all are. */
+static void waits_are_added(void) {
+  nbc_report *one[2], *sum;
+  nbc_error err;
+  CHECK(parse(HEAD TOTAL SECTIONS CELLS("") ",\"is_simulated\":true,\"waits\":{\"held_ns\":9,\"late_ns\":3,\"last_ns\":1,\"moving_ns\":4,\"computing_ns\":2,\"of\":[{\"partner\":1,\"late_ns\":3},{\"partner\":7,\"last_ns\":1}]}}", &one[0], &err) == NBC_OK);
+  CHECK(parse(HEAD TOTAL SECTIONS CELLS("") ",\"is_simulated\":true,\"waits\":{\"held_ns\":5,\"late_ns\":5,\"of\":[{\"partner\":0,\"late_ns\":2},{\"partner\":7,\"late_ns\":3}]}}", &one[1], &err) == NBC_OK);
+  if (!one[0] || !one[1] || nbc_report_create(&sum) != NBC_OK) abort();
+  for (int i = 0; i < 2; i++) CHECK(nbc_report_add(sum, one[i], &err) == NBC_OK);
+  const nbc_waits *w = &sum->waits;
+  CHECK(sum->is_simulated && w->held_ns == 14 && w->late_ns == 8 && w->last_ns == 1 && w->moving_ns == 4 && w->computing_ns == 2 && w->of_count == 3);
+  CHECK(w->of[0].partner == 0 && w->of[0].late_ns == 2 && w->of[1].partner == 1 && w->of[1].late_ns == 3);
+  CHECK(w->of[2].partner == 7 && w->of[2].late_ns == 3 && w->of[2].last_ns == 1);
+  one[1]->is_simulated = false;
+  CHECK(nbc_report_add(sum, one[1], &err) == NBC_OK && !sum->is_simulated);
+  for (int i = 0; i < 2; i++) nbc_report_free(one[i]);
+  nbc_report_free(sum);
+}
+
 static void files_that_cannot_be_read(void) {
   nbc_report *r;
   nbc_error err;
@@ -409,6 +442,7 @@ int main(int argc, char **argv) {
   RUN(any_order_of_keys_and_rows);
   RUN(deep_nesting_is_refused);
   RUN(sums_of_untrusted_numbers_stop_at_the_largest);
+  RUN(waits_are_added);
   RUN(files_that_cannot_be_read);
   RUN(versions_are_told);
   return TEST_END();

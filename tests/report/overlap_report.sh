@@ -154,6 +154,19 @@ inside_a_collective() {
   }
   inside MPI_Alltoallw "isend of MPI_Alltoallw at step (halo.c:7), 1 MiB to 16 MiB, same node: blocking calls" && inside MPI_Isend "same node: done inside one call" && inside MPI_Waitall "same node: done inside one call" && inside MPI_Ialltoallw "same node: done inside one call"
 }
+# Where the time in calls went stands in the report: of 1.5 s three parts and what is left; a fifth of 1.6 s without a core is
+# what to look at first, whoever was waited for.
+where_time_went() {
+  went() { # NS without a core
+    "$tool" waits send "$T/went.json" && sed -i 's|^"counters":\[\]|"counters":[{"name":"waited_for_a_core_ns","section_index":0,"value":'"$1"'}]|; s|^"problems":|"waits":{"held_ns":1500000000,"late_ns":600000000,"last_ns":300000000,"moving_ns":150000000,"computing_ns":0,"of":[{"partner":1,"late_ns":500000000,"last_ns":0},{"partner":2,"late_ns":100000000,"last_ns":300000000}]},&|' "$T/went.json" &&
+      status 0 "$report" -o "$T/went.html" --csv "$T/csv" "$T/went.json" && printed '600 ms  40.0 %  before partners had called: rank 1 500 ms, rank 2 100 ms' && printed '300 ms  20.0 %  before the last at a collective had called: rank 2 300 ms' && printed '150 ms  10.0 %  all had called: transfers' && printed '450 ms  30.0 %  waits for nobody'
+  }
+  core='First a core for each process: they were ready to run for'
+  went 330000000 && printed "$core 330 ms without one" && grep -q "<p>$core 330 ms" "$T/went.html" && [ "$(sed 1d "$T/csv/why.csv" | tr '\n' ' ')" = 'late,,600000000 last,,300000000 computing,,0 moving,,150000000 rest,,450000000 late,1,500000000 late,2,100000000 last,2,300000000 ' ] &&
+    went 310000000 && ! printed "$core" && printed 'Most is won when those named call sooner' && ! grep -q "$core" "$T/went.html" || return 1
+  sed 's/"late_ns":600000000/"late_ns":750000000/' "$T/went.json" >"$T/later.json" && status 0 "$report" --diff "$T/went.json" "$T/later.json" && grep -E '^ +600 ms +40.0 % +750 ms +50.0 %  before partners' "$T/out" &&
+    "$tool" waits send "$T/none.json" && status 0 "$report" --diff "$T/none.json" "$T/later.json" && ! printed 'Where time in calls went'
+}
 more_communicators() {
   for n in 15 17; do
     "$tool" waits send "$T/comms.json" && comms=$(seq 1 $n | sed 's|.*|{"name":"c&","size":2,"count":1,"size_bytes":8,"waited_ns":9}|' | paste -sd, -) &&
@@ -380,6 +393,7 @@ check "where all calls stand in one library, what tells its callers" one_layer
 check "names of C++ are read out, too long ones without parameters" names_of_cplusplus
 check "messages of a blocking collective are not to be posted earlier" inside_a_collective
 check "Fortran's modules and copies of functions have the names of the source" names_of_the_source
+check "where the time in calls went, and that there was no core, is told from one report" where_time_went
 check "communicators that are left out are counted" more_communicators
 check "what is known of places is in the JSON" places_in_json
 check "one more place is one" one_more_place

@@ -586,7 +586,11 @@ struct gm_record {
   uint32_t place_mask, place_count;
   gm_with *with; /* by partner, at most half full; those without a message are empty */
   uint32_t pair_mask, pair_count;
-  int64_t told_ns;    /* up to then what is waited has been told of */
+  int64_t told_ns;      /* up to then what is waited has been told of */
+  nbc_waits waits;      /* each moment once, until counted_ns */
+  nbc_wait_span *noted; /* of the last calls */
+  uint32_t noted_count, noted_room;
+  int64_t counted_ns;
   gm_looks looks;     /* the last ones */
   gm_ending *endings; /* at most half full */
   uint32_t ending_mask, ending_count;

@@ -181,11 +181,35 @@ static void add_to_place(const gm_proc *p, gm_place *x, int64_t d_ns) {
   x->where.total_ns += d_ns;
   if (d_ns > x->where.max_ns) x->where.max_ns = d_ns;
 }
+/* Where the time in calls went: of what a call waits for at once each moment counts once, when the call is over. */
+enum { MOST_NOTED = 1024 };
+static void note_wait(struct gm_record *k, const nbc_pair *x, nbc_wait_kind kind, int64_t since_ns,
+                      int64_t until_ns) {
+  if (since_ns < k->counted_ns) since_ns = k->counted_ns;
+  if (until_ns <= since_ns) return;
+  if (k->noted_count == k->noted_room) {
+    nbc_wait_span *const old = k->noted;
+    k->noted_room = old ? 2 * k->noted_room : 16;
+    k->noted = gm_alloc(k->noted_room * sizeof *k->noted);
+    if (old) memcpy(k->noted, old, k->noted_count * sizeof *old);
+    free(old);
+  }
+  k->noted[k->noted_count++] = (nbc_wait_span){x->rank, x->partner, kind, since_ns, until_ns, 0};
+}
+static void count_waits(struct gm_record *k, uint32_t most) {
+  if (k->noted_count <= most) return;
+  if (nbc_waits_add(&k->waits, k->noted, k->noted_count) != NBC_OK)
+    gm_fatal("--report: out of memory");
+  for (uint32_t i = 0; i < k->noted_count; i++)
+    if (k->noted[i].until_ns > k->counted_ns) k->counted_ns = k->noted[i].until_ns;
+  k->noted_count = 0;
+}
 /* The call of the running thread is over. */
 static void count_place(const gm_proc *p, int64_t t_ns) {
   gm_place *const x = *gm_place_now();
   *gm_place_now() = NULL;
   add_to_place(p, x, t_ns - *gm_place_since());
+  if (p->record) count_waits(p->record, MOST_NOTED);
 }
 static bool looks(nbc_kind kind) { return kind == NBC_KIND_TEST || kind == NBC_KIND_IPROBE; }
 static void note_look(gm_looks *k, const nbc_recorder *by, nbc_kind kind, int64_t t_ns) {
@@ -403,14 +427,19 @@ static nbc_pair *pair_with(struct gm_record *k, int rank, int partner) {
 static int64_t other_asked_ns(const gm_msg *m) {
   return m->is_send && !m->is_sync ? 1 : m->other_asked_ns;
 }
-/* Of what was waited, until the partner had called, and after that. */
-static void tell_why(nbc_pair *x, int64_t other_ns, int64_t since_ns, int64_t now_ns) {
+/* Of what was waited, until the partner had called, and after that. first_ns: since when, though it was told of with other
+   messages of the call. */
+static void tell_why(struct gm_record *k, nbc_pair *x, int64_t other_ns, int64_t first_ns,
+                     int64_t since_ns, int64_t now_ns) {
   if (!other_ns) return;
   const int64_t waited_ns = now_ns - since_ns, before_ns = other_ns - 1 - since_ns;
   const int64_t late_ns = before_ns < 0 ? 0 : before_ns < waited_ns ? before_ns : waited_ns;
+  const int64_t called_ns = other_ns - 1 < now_ns ? other_ns - 1 : now_ns;
   x->known_ns += waited_ns;
   x->late_ns += late_ns;
   x->moving_ns += waited_ns - late_ns;
+  note_wait(k, x, NBC_WAIT_LATE, first_ns, called_ns);
+  note_wait(k, x, NBC_WAIT_MOVING, called_ns > first_ns ? called_ns : first_ns, now_ns);
 }
 /* Since when the running thread looks in vain: by tests before a test, by probes before the receive. Whoever computes
    between two looks, longer than a microsecond on average, is not waiting. INT64_MAX: it does not. */
@@ -423,10 +452,11 @@ static bool is_test(void) {
   const gm_place *at = *gm_place_now();
   return at && kind_of(at->name) == NBC_KIND_TEST;
 }
-static int64_t looked_since_ns(const gm_proc *p, const gm_msg *m, int64_t since_ns) {
+static int64_t looked_since_ns(const gm_proc *p, const gm_msg *m, int64_t since_ns,
+                               int64_t told_ns) {
   int64_t begin_ns = looks_since_ns(p, is_test());
   if (!is_test() && (m->is_send || m->asked_ns < *gm_place_since())) return since_ns;
-  if (begin_ns < p->record->told_ns) begin_ns = p->record->told_ns;
+  if (begin_ns < told_ns) begin_ns = told_ns;
   return begin_ns < since_ns ? begin_ns : since_ns;
 }
 /* Messages of the program, not those that collectives are made of: as the preload counts them. */
@@ -439,13 +469,16 @@ static void count_pair(gm_proc *p, const gm_msg *m) {
   const nbc_recorder *r = m->owner ? m->owner : gm_record_owner(p);
   const int64_t now_ns = pm_now_ns(), untold_ns = now_ns - p->record->told_ns;
   int64_t waited_ns = is_at_hand(p, r) ? nbc_recorder_waited_ns(r, now_ns) : 0;
+  const int64_t in_call_ns =
+      r == mine(p) && *gm_place_now() ? now_ns - *gm_place_since() : waited_ns;
   if (untold_ns < waited_ns)
     waited_ns = untold_ns; /* one without data ended since: it moves no monitor's time */
-  const int64_t since_ns = looked_since_ns(p, m, now_ns - waited_ns);
+  const int64_t since_ns = looked_since_ns(p, m, now_ns - waited_ns, p->record->told_ns),
+                first_ns = looked_since_ns(p, m, now_ns - in_call_ns, p->record->counted_ns);
   p->record->told_ns = now_ns;
   nbc_pair *x = pair_with(p->record, p->rank, partner);
   x->waited_ns += waited_ns;
-  tell_why(x, other_asked_ns(m), since_ns, now_ns);
+  tell_why(p->record, x, other_asked_ns(m), first_ns, since_ns, now_ns);
   if (m->is_send) {
     x->sent_count++;
     x->sent_bytes += m->bytes;
@@ -497,6 +530,7 @@ static void waited_for_last(gm_proc *p, const gm_comm *c, const gm_gathering *g,
   int64_t since_ns = *gm_place_since();
   if (looks_ns < since_ns) since_ns = looks_ns;
   if (since_ns < g->called_ns[c->rank]) since_ns = g->called_ns[c->rank];
+  note_wait(p->record, &x->pair, NBC_WAIT_LAST, since_ns, until_ns);
   if (since_ns < x->last_until_ns) since_ns = x->last_until_ns;
   if (until_ns <= since_ns) return;
   x->pair.last_count++;
@@ -520,7 +554,7 @@ void gm_record_probed(gm_proc *p, const gm_probe *f) {
   const int64_t now_ns = pm_now_ns(), since_ns = *gm_place_since();
   x->waited_ns += now_ns - since_ns;
   x->small_waited_ns += now_ns - since_ns;
-  tell_why(x, m ? m->asked_ns : 0, since_ns, now_ns);
+  tell_why(p->record, x, m ? m->asked_ns : 0, since_ns, since_ns, now_ns);
 }
 void gm_record_over(gm_proc *p, gm_msg *m) {
   count_pair(p, m);
@@ -697,7 +731,7 @@ static void report_ending(const struct gm_record *k, const gm_ending *e, nbc_rep
     gm_fatal("--report: out of memory");
 }
 /* What the process has met until t_ns. why: of one whose MPI_Finalize was not reached; NULL */
-static nbc_report *report_of(const gm_proc *p, const struct gm_record *k, int node, int64_t t_ns,
+static nbc_report *report_of(const gm_proc *p, struct gm_record *k, int node, int64_t t_ns,
                              const char *why) {
   nbc_report *report;
   char host[32];
@@ -717,6 +751,10 @@ static nbc_report *report_of(const gm_proc *p, const struct gm_record *k, int no
   for (uint32_t i = 0; k->with && i <= k->pair_mask; i++)
     if (is_used(&k->with[i].pair) && nbc_report_pair(report, &k->with[i].pair) != NBC_OK)
       gm_fatal("--report: out of memory");
+  count_waits(k, 0);
+  report->waits = k->waits; /* and `of` is the report's */
+  report->waits.held_ns = report->call_ns;
+  report->is_simulated = true;
   report->rank = p->rank;
   report->size = p->size;
   return report;
@@ -739,6 +777,7 @@ static void write_report(gm_proc *p, int node, int64_t t_ns, const char *why) {
   free(k->places);
   free(k->with);
   free(k->endings);
+  free(k->noted);
   free(k);
 }
 void gm_record_end(gm_proc *p) {
