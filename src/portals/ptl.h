@@ -507,21 +507,22 @@ typedef struct pm__list_op {
   void *user_ptr;
   bool is_told;
 } pm__list_op;
+enum { PM__BY_BOTH, PM__BY_BITS, PM__BY_SENDER, PM__WAYS }; /* to shelve headers */
 /* A message that came before its entry. */
 typedef struct pm__header {
-  struct pm__header *next, *prev; /* in the order of arrival */
-  struct pm__header *next_alike;  /* on its shelf */
-  pm__me *me;                     /* in the overflow list */
-  pm__message *message;           /* while its data is still being written */
-  ptl_event_t event; /* as a *_OVERFLOW event will tell it; user_ptr is filled in then */
-  bool is_claimed;   /* found by an append while message was set: told when the data is in */
-  int unlink_after;  /* then the claiming entry's AUTO_UNLINK follows */
-  pm__me *claimer;   /* that entry, in use until then; NULL: a search's */
+  struct pm__header *next, *prev;                                 /* in the order of arrival */
+  struct pm__header *next_alike[PM__WAYS], *prev_alike[PM__WAYS]; /* on its shelves */
+  pm__me *me;                                                     /* in the overflow list */
+  pm__message *message; /* while its data is still being written */
+  ptl_event_t event;    /* as a *_OVERFLOW event will tell it; user_ptr is filled in then */
+  bool is_claimed;      /* found by an append while message was set: told when the data is in */
+  int unlink_after;     /* then the claiming entry's AUTO_UNLINK follows */
+  pm__me *claimer;      /* that entry, in use until then; NULL: a search's */
   ptl_handle_eq_t eq_handle; /* of the claiming portal table entry */
   ptl_handle_ct_t ct_handle; /* of the claiming entry */
   unsigned int options;
 } pm__header;
-/* Headers by bits and sender, in the order of arrival: see pm__shelf_of. */
+/* Headers with the same bits, sender or both, in the order of arrival: see pm__shelf_of. */
 typedef struct pm__shelf {
   pm__header *first, *last;
 } pm__shelf;
@@ -567,7 +568,7 @@ struct pm__ni {
   pm__md first_md;
   pm__eq first_eq;
   pm__split *splits;  /* of each counter; NULL: no trigger was posted where there is a carrier */
-  pm__shelf *shelves; /* NULL: few headers wait */
+  pm__shelf *shelves; /* shelf_count of each way; NULL: few headers wait */
   int shelf_count;    /* a power of two */
 };
 

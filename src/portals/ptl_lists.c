@@ -59,31 +59,46 @@ static pm__list_op **pm__list_op_of(const pm__ni *ni, const pm__pt *pt) {
   return at;
 }
 /* Who receives very many messages that wait, backwards say, must not walk over all the others each time. So where many
-   wait they stand on shelves, too: all with the same bits and sender on one, and few others there. */
+   wait they stand on shelves, too: all with the same bits and sender on one, and few others there. Entries of any
+   sender, or that ignore bits, look on shelves of their own. */
 enum { PM__SHELVES_LEAST = 64 };
-static pm__shelf *pm__shelf_of(const pm__ni *ni, uint64_t bits, ptl_process_t id) {
+static pm__shelf *pm__shelf_of(const pm__ni *ni, int way, uint64_t bits, ptl_process_t id) {
   const uint64_t from = pm__is_logical(ni) ? id.rank : (uint64_t)id.phys.nid << 16 ^ id.phys.pid;
-  const uint64_t mixed = (bits ^ from * 0xD6E8FEB86659FD93u) * 0x9E3779B97F4A7C15u;
-  return &ni->shelves[mixed >> 32 & (uint64_t)(ni->shelf_count - 1)];
+  const uint64_t mixed =
+      ((way == PM__BY_SENDER ? 0 : bits) ^ (way == PM__BY_BITS ? 0 : from * 0xD6E8FEB86659FD93u)) *
+      0x9E3779B97F4A7C15u;
+  return &ni->shelves[way * ni->shelf_count + (int)(mixed >> 32 & (uint64_t)(ni->shelf_count - 1))];
 }
-static pm__shelf *pm__shelf_of_header(const pm__ni *ni, const pm__header *h) {
-  return pm__shelf_of(ni, h->event.match_bits, h->event.initiator);
+static pm__shelf *pm__shelf_of_header(const pm__ni *ni, int way, const pm__header *h) {
+  return pm__shelf_of(ni, way, h->event.match_bits, h->event.initiator);
 }
 static void pm__shelve(const pm__ni *ni, pm__header *h) {
-  pm__shelf *const s = pm__shelf_of_header(ni, h);
-  h->next_alike = NULL;
-  if (s->last)
-    s->last->next_alike = h;
-  else
-    s->first = h;
-  s->last = h;
+  int way;
+  for (way = 0; way < PM__WAYS; way++) {
+    pm__shelf *const s = pm__shelf_of_header(ni, way, h);
+    h->next_alike[way] = NULL;
+    h->prev_alike[way] = s->last;
+    if (s->last)
+      s->last->next_alike[way] = h;
+    else
+      s->first = h;
+    s->last = h;
+  }
 }
-static void pm__unshelve(const pm__ni *ni, pm__header *h) {
-  pm__shelf *const s = pm__shelf_of_header(ni, h);
-  pm__header *before = NULL, **at = &s->first;
-  for (; *at != h; at = &before->next_alike) before = *at;
-  *at = h->next_alike;
-  if (s->last == h) s->last = before;
+static void pm__unshelve(const pm__ni *ni, const pm__header *h) {
+  int way;
+  for (way = 0; way < PM__WAYS; way++) {
+    pm__shelf *const s = pm__shelf_of_header(ni, way, h);
+    pm__header *const next = h->next_alike[way], *const prev = h->prev_alike[way];
+    if (prev)
+      prev->next_alike[way] = next;
+    else
+      s->first = next;
+    if (next)
+      next->prev_alike[way] = prev;
+    else
+      s->last = prev;
+  }
 }
 PM__PRIVATE void pm__shelves_free(pm__ni *ni) {
   PM_FREE(ni->shelves);
@@ -93,7 +108,7 @@ PM__PRIVATE void pm__shelves_free(pm__ni *ni) {
 /* Without memory for more those that there are become fuller. */
 PM__APART static void pm__shelves_grow(pm__ni *ni) {
   const int count = ni->shelf_count ? 4 * ni->shelf_count : 4 * PM__SHELVES_LEAST;
-  pm__shelf *const more = (pm__shelf *)pm__zalloc((size_t)count * sizeof *more);
+  pm__shelf *const more = (pm__shelf *)pm__zalloc(PM__WAYS * (size_t)count * sizeof *more);
   int i;
   if (!more) return;
   pm__shelves_free(ni);
@@ -385,11 +400,15 @@ PM__INLINE bool pm__is_used_up(const pm__me *me, uint64_t more_bytes) {
   offset = me->offset + more_bytes;
   return offset > room || room - offset < me->me.min_free;
 }
-/* All of one shelf, where an entry takes what has one sender and these bits. */
-static bool pm__is_of_one_shelf(const pm__ni *ni, const ptl_me_t *me) {
-  if (!ni->shelves || me->ignore_bits || !pm__is_matching(ni)) return 0;
-  if (pm__is_logical(ni)) return me->match_id.rank != PTL_RANK_ANY;
-  return me->match_id.phys.nid != PTL_NID_ANY && me->match_id.phys.pid != PTL_PID_ANY;
+/* The way whose shelf has all that an entry takes; PM__WAYS: none. */
+static int pm__shelf_way(const pm__ni *ni, const ptl_me_t *me) {
+  bool any_sender;
+  if (!ni->shelves || !pm__is_matching(ni)) return PM__WAYS;
+  any_sender = pm__is_logical(ni)
+                   ? me->match_id.rank == PTL_RANK_ANY
+                   : me->match_id.phys.nid == PTL_NID_ANY || me->match_id.phys.pid == PTL_PID_ANY;
+  if (me->ignore_bits) return any_sender ? PM__WAYS : PM__BY_SENDER;
+  return any_sender ? PM__BY_BITS : PM__BY_BOTH;
 }
 /* Searches the unexpected headers for an entry that is being appended (op < 0) or searched for.
    Returns how many were found; stops when the entry is used up. An append takes the header out and
@@ -400,8 +419,9 @@ static bool pm__is_of_one_shelf(const pm__ni *ni, const ptl_me_t *me) {
 static int pm__match_headers(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, void *user_ptr, int op,
                              pm__me *appended) {
   pm__pt *pt = pm__pt_of(ni, index);
-  const bool is_of_one = pm__is_of_one_shelf(ni, me);
-  pm__header *h = is_of_one ? pm__shelf_of(ni, me->match_bits, me->match_id)->first : pt->headers,
+  const int way = pm__shelf_way(ni, me);
+  pm__header *h = way < PM__WAYS ? pm__shelf_of(ni, way, me->match_bits, me->match_id)->first
+                                 : pt->headers,
              *next;
   const int counts_lengths = appended && (me->options & PTL_ME_LOCAL_INC_UH_RLENGTH) &&
                              (me->options & PTL_ME_MANAGE_LOCAL);
@@ -409,7 +429,7 @@ static int pm__match_headers(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, voi
   bool is_last = false;
   for (; h && !is_last; h = next) {
     pm__header told; /* what a search tells leaves the header as it is */
-    next = is_of_one ? h->next_alike : h->next;
+    next = way < PM__WAYS ? h->next_alike[way] : h->next;
     if (h->event.pt_index != index ||
         !pm__header_matches(ni, me, appended ? appended->offset : 0, h))
       continue;

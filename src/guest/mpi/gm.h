@@ -103,7 +103,8 @@ struct gm_msg {
   uint32_t context, slot;
   int peer, want_tag, waits, pieces_seen;
   ptl_handle_any_t handle;
-  gm_msg *next;
+  gm_msg *next, *before, *alike; /* while it waits for room; alike: on its shelf */
+  uint64_t late_number;
   uint64_t xfer_id;       /* in the report */
   int64_t comp_ns;        /* of a large send: its thread's computation when it was posted */
   int64_t other_asked_ns; /* the partner's asked_ns, + 1; 0: not known */
@@ -141,6 +142,11 @@ extern gm_options gm_set;
 /* Replays have no data: all their buffers lie here, in address space that nobody touches. NULL: real buffers. */
 extern char *gm_nowhere;
 void gm_nowhere_open(void);
+
+/* Receives that wait for room and ask for the same, or for what has the same hash, in order. */
+typedef struct gm_shelf {
+  gm_msg *first, *last;
+} gm_shelf;
 
 typedef struct gm_table {
   void **item;
@@ -202,6 +208,9 @@ struct gm_proc {
   char *early, *reserve;
   gm_msg *late[GM_ORDERS], *late_tail[GM_ORDERS]; /* that the NIC has no room for yet, in order */
   uint32_t late_count;
+  uint64_t late_numbers;
+  gm_shelf *shelves; /* of receives among them */
+  uint32_t shelf_count;
   int posting;                 /* 1 + the order of one that is being posted now */
   int entries_left[GM_ORDERS]; /* of the NIC */
   pm_thread *looker;           /* who looks for messages of late receives; NULL: nobody */

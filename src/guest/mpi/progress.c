@@ -413,6 +413,9 @@ void gm_close(gm_proc *p) {
   p->has_win_entry = 0;
   PtlNIFini(p->ni);
   PtlFini();
+  free(p->shelves);
+  p->shelves = NULL;
+  p->shelf_count = 0;
 }
 
 /* ---- one message ------------------------------------------------------------------------------------- */
@@ -510,17 +513,80 @@ static inline int post_recv(gm_proc *p, gm_msg *m) {
   return 0;
 }
 int gm_room(const gm_proc *p) { return pm_append_room(p->ni, p->pt); }
+/* Among very many receives that wait for room the first that takes a message must be found without a walk over all, so
+   they stand on shelves, too, by what they ask for. */
+static gm_shelf *shelf_of(const gm_proc *p, uint32_t context, int peer, int tag) {
+  const uint64_t what = (uint64_t)context << 32 | (uint32_t)tag;
+  const uint64_t mixed = (what ^ (uint32_t)peer * 0xD6E8FEB86659FD93u) * 0x9E3779B97F4A7C15u;
+  return &p->shelves[mixed >> 32 & (p->shelf_count - 1)];
+}
+static void shelve(const gm_proc *p, gm_msg *m) {
+  gm_shelf *const s = shelf_of(p, m->context, m->peer, m->want_tag);
+  m->alike = NULL;
+  if (s->last)
+    s->last->alike = m;
+  else
+    s->first = m;
+  s->last = m;
+}
+static void unshelve(const gm_proc *p, const gm_msg *m) {
+  gm_shelf *const s = shelf_of(p, m->context, m->peer, m->want_tag);
+  gm_msg **at = &s->first, *before = NULL;
+  while (*at != m) before = *at, at = &before->alike;
+  *at = m->alike;
+  if (s->last == m) s->last = before;
+}
+static void shelves_grow(gm_proc *p) {
+  free(p->shelves);
+  p->shelf_count = p->shelf_count ? 4 * p->shelf_count : 64;
+  p->shelves = gm_alloc(p->shelf_count * sizeof *p->shelves);
+  for (int order = 0; order < GM_SENDS; order++)
+    for (gm_msg *m = p->late[order]; m; m = m->next) shelve(p, m);
+}
+static void late_leaves(gm_proc *p, const gm_msg *m) {
+  const unsigned order = order_of(m);
+  if (m->before)
+    m->before->next = m->next;
+  else
+    p->late[order] = m->next;
+  if (m->next)
+    m->next->before = m->before;
+  else
+    p->late_tail[order] = m->before;
+  p->late_count--;
+  if (!m->is_send) unshelve(p, m);
+}
+/* To the front, where it was. */
+static void late_again(gm_proc *p, gm_msg *m) {
+  const unsigned order = order_of(m);
+  gm_shelf *const s = shelf_of(p, m->context, m->peer, m->want_tag);
+  m->before = NULL;
+  m->next = p->late[order];
+  if (m->next)
+    m->next->before = m;
+  else
+    p->late_tail[order] = m;
+  p->late[order] = m;
+  p->late_count++;
+  if (m->is_send) return;
+  m->alike = s->first;
+  s->first = m;
+  if (!s->last) s->last = m;
+}
 /* MPI orders what one process sends, and what it receives: while one message waits for room in the NIC, all later ones
    of its order wait behind it. */
 static void wait_for_room(gm_proc *p, gm_msg *m) {
   const unsigned order = order_of(m);
   m->next = NULL;
-  if (p->late[order])
-    p->late_tail[order]->next = m;
+  m->before = p->late_tail[order];
+  if (m->before)
+    m->before->next = m;
   else
     p->late[order] = m;
   p->late_tail[order] = m;
-  p->late_count++;
+  m->late_number = ++p->late_numbers;
+  if (!m->is_send && p->shelves) shelve(p, m);
+  if (++p->late_count > p->shelf_count) shelves_grow(p);
   p->looked_count = UINT64_MAX; /* nobody has looked for it */
 }
 static inline void post(gm_proc *p, gm_msg *m, int (*by)(gm_proc *p, gm_msg *m)) {
@@ -541,17 +607,12 @@ static inline bool late_are_taken(const gm_proc *p) { return p->posting || p->lo
    begun anew, before the call that posts it has returned. */
 static bool post_first(gm_proc *p, int order) {
   gm_msg *m = p->late[order];
-  p->late[order] = m->next;
-  p->late_count--;
+  late_leaves(p, m);
   p->posting = 1 + order;
   const int ok = m->is_send ? post_send(p, m) : post_recv(p, m);
   p->posting = 0;
-  if (ok) return true;
-  m->next = p->late[order];
-  p->late[order] = m;
-  if (!m->next) p->late_tail[order] = m;
-  p->late_count++;
-  return false;
+  if (!ok) late_again(p, m);
+  return ok;
 }
 static void post_late(gm_proc *p) {
   /* Posting may find a message that came early, whose event comes here again. */
@@ -597,14 +658,9 @@ int gm_cancel(gm_proc *p, gm_msg *m) {
   if (m->asks) gm_self_rest(p);                        /* the answer must find it */
   while (!m->is_send && late_are_taken(p)) gm_poll(p); /* m may be just the one */
   if (m->is_done || m->is_send || m->has_met) return 0;
-  if (!m->is_posted) {
-    gm_msg **at = &p->late[order_of(m)], **tail = &p->late_tail[order_of(m)], *before = NULL;
-    while (*at && *at != m) before = *at, at = &(*at)->next;
-    if (!*at) return 0;
-    *at = m->next;
-    if (*tail == m) *tail = before;
-    p->late_count--;
-  } else if (PtlMEUnlink(m->handle))
+  if (!m->is_posted)
+    late_leaves(p, m);
+  else if (PtlMEUnlink(m->handle))
     return 0;
   leave_entry(p, m);
   if (p->record) gm_record_cancel(p, m);
@@ -814,19 +870,15 @@ static void search(gm_proc *p, gm_probe *f, int peer, uint32_t context, int tag,
 }
 /* ---- receives that the NIC has no room for ------------------------------------------------------------ */
 /* The first of them that takes such a message. */
-static gm_msg *late_for(const gm_proc *p, unsigned order, uint32_t context, const gm_probe *f) {
-  gm_msg *m = p->late[order];
-  while (m && (m->context != context || (m->peer >= 0 && m->peer != f->source) ||
-               (m->want_tag != GM_ANY_TAG && m->want_tag != f->tag)))
-    m = m->next;
-  return m;
-}
-static void late_leaves(gm_proc *p, unsigned order, const gm_msg *m) {
-  gm_msg **at = &p->late[order], *before = NULL;
-  while (*at != m) before = *at, at = &(*at)->next;
-  *at = m->next;
-  if (p->late_tail[order] == m) p->late_tail[order] = before;
-  p->late_count--;
+static gm_msg *late_for(const gm_proc *p, uint32_t context, const gm_probe *f) {
+  gm_msg *first = NULL;
+  for (int any = 0; any < 4; any++) {
+    const int peer = any & 1 ? GM_ANY_SOURCE : f->source, tag = any & 2 ? GM_ANY_TAG : f->tag;
+    gm_msg *m = shelf_of(p, context, peer, tag)->first;
+    while (m && (m->context != context || m->peer != peer || m->want_tag != tag)) m = m->alike;
+    if (m && (!first || m->late_number < first->late_number)) first = m;
+  }
+  return first;
 }
 /* Their messages come early, as no event tells. Those that have come are taken out by a search for each receive, in the
    order in which they were posted, as a library with queues of its own would: the earlier ones of the NIC have
@@ -837,12 +889,12 @@ static void look_for(gm_proc *p, unsigned order) {
   gm_probe f;
   for (; m; m = next) {
     search(p, &f, m->peer, m->context, m->want_tag, false);
-    next = f.is_found ? late_for(p, order, m->context, &f) : m->next;
+    next = f.is_found ? late_for(p, m->context, &f) : m->next;
     if (next != m) continue;
     search(p, &f, f.source, m->context, f.tag, true);
     if (!f.is_found) continue; /* a probe was there first */
     next = m->next;
-    late_leaves(p, order, m);
+    late_leaves(p, m);
     m->is_posted = 1;
     if (p->record && !m->xfer_id) gm_record_recv(p, m);
     met(p, m, f.hdr, (uint32_t)f.tag, f.initiator, f.early, f.early_bytes);
@@ -878,7 +930,7 @@ void gm_probe_for(gm_proc *p, gm_probe *f, int peer, uint32_t context, int tag, 
   while (p->late[GM_RECEIVES]) {
     search(p, f, peer, context, tag, false);
     if (!f->is_found) return;
-    if (!late_for(p, GM_RECEIVES, context, f)) {
+    if (!late_for(p, context, f)) {
       if (!take) return;
       peer = f->source;
       tag = f->tag;
