@@ -475,6 +475,7 @@ static void make_guests(pm_world *world, int argc, char **argv) {
     if (pm_spawn(world, i / s.per_node, process, g, &g->process))
       guest_refuse("process %d: out of memory", i);
     pm_process_set_user(g->process, g);
+    pm_process_set_uid(g->process, (uint32_t)geteuid()); /* whom programs let in */
     guest_output_process(g);
     *(char **)guest_variable_at(g, GUEST_PROGNAME) = argv[0];
     *(char **)guest_variable_at(g, GUEST_PROGNAME_SHORT) =
