@@ -363,15 +363,6 @@ static void calibrate(nbc_monitor_desc *desc) {
   nbc_monitor_destroy(monitor);
 }
 
-/* A table whose measurement was disturbed says so in every report made with it. */
-static void look_at_table(const char *name, const nbc_table *table) {
-  if (table && nbc_table_disturbed(table))
-    complain(
-        "%s: this table was disturbed when it was measured (%.150s): no minimum is claimed, and "
-        "a larger share than \"at most\" says may be hidden of transfers faster than the table",
-        name, nbc_table_disturbed(table));
-}
-
 static nbc_status make_monitor(bool start_off) {
   nbc_monitor_desc desc;
   memset(&desc, 0, sizeof desc);
@@ -379,8 +370,6 @@ static nbc_status make_monitor(bool start_off) {
   desc.class_edge_count = setting_classes(run.edges);
   desc.table_same_node = run.table[0] = setting_table("NBC_TABLE");
   desc.table_other_node = run.table[1] = setting_table("NBC_TABLE_OTHER");
-  look_at_table("NBC_TABLE", run.table[0]);
-  look_at_table("NBC_TABLE_OTHER", run.table[1]);
   desc.counters = setting_nics();
   desc.max_transfers = 1024;
   desc.grow_transfers = true;

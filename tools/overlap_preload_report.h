@@ -123,17 +123,6 @@ static void describe(nbc_report *report, int64_t now_ns) {
   report_pairs(report);
   report_comms(report);
   report_files(report);
-  /* A guess that no transfer asked for is no reason to doubt the bounds; nor is one of receives from anybody that never
-     ended, of which nothing is claimed. */
-  bool guessed = !run.table[0] && !run.table[1];
-  for (size_t i = 0; i < report->cell_count; i++) {
-    const nbc_cell *const x = &report->cells[i];
-    const nbc_peer peer = x->peer;
-    if (peer == NBC_PEER_UNKNOWN && x->t.case_count[2] == x->t.count) continue;
-    guessed = guessed || (!run.table[0] && peer != NBC_PEER_OTHER_NODE && peer != NBC_PEER_SELF) ||
-              (!run.table[1] && peer != NBC_PEER_SAME_NODE && peer != NBC_PEER_SELF);
-  }
-  report->table_is_default = guessed;
 }
 
 #include "overlap_preload_gather.h"

@@ -633,6 +633,31 @@ static bool nbc__rep_take_recorder(nbc_report *out, nbc_recorder *r, int64_t t_n
   return ok;
 }
 
+/* Whether bounds rest on a guess. One that no transfer asked for is no reason to doubt them; nor is one of receives from
+   anybody that never ended, of which nothing is claimed. */
+static bool nbc__rep_is_guessed(const nbc_monitor *m, const nbc_report *r) {
+  bool guessed = m->own_table[0] && m->own_table[1];
+  for (size_t i = 0; i < r->cell_count; i++) {
+    const nbc_cell *const x = &r->cells[i];
+    if (x->peer == NBC_PEER_SELF) continue;
+    if (x->peer == NBC_PEER_UNKNOWN && x->t.case_count[2] == x->t.count) continue;
+    guessed = guessed || (m->own_table[0] && x->peer != NBC_PEER_OTHER_NODE) ||
+              (m->own_table[1] && x->peer != NBC_PEER_SAME_NODE);
+  }
+  return guessed;
+}
+
+/* A table whose measurement was disturbed says so in every report made with it. ret false: no memory */
+static bool nbc__rep_note_disturbed(nbc_report *r, const nbc_table *table) {
+  char text[600];
+  if (!nbc_table_disturbed(table)) return true;
+  snprintf(text, sizeof text,
+           "%.200s: this table was disturbed when it was measured (%.150s): no minimum is claimed, "
+           "and a larger share than \"at most\" says may be hidden of transfers faster than it",
+           nbc_table_name(table), nbc_table_disturbed(table));
+  return nbc_report_note(r, text) == NBC_OK;
+}
+
 NBC_API nbc_status nbc_monitor_report_at(nbc_monitor *m, int64_t t_ns, nbc_report **report) {
   if (!m || !report) return NBC_E_INVAL;
   nbc_report *out;
@@ -649,17 +674,20 @@ NBC_API nbc_status nbc_monitor_report_at(nbc_monitor *m, int64_t t_ns, nbc_repor
   out->clock_rate_err_ppm = m->clock.rate_err_ppm;
   out->clock_resolution_ns = m->clock.resolution_ns;
   out->clock_read_cost_ns = m->clock.read_cost_ns;
-  out->table_is_default = m->own_table[0] || m->own_table[1];
   memcpy(out->class_edges_bytes, m->edges, sizeof m->edges);
   out->class_edge_count = m->desc.class_edge_count;
   bool ok =
       nbc_report_set(&out->host, host) == NBC_OK &&
       nbc_report_set(&out->table_same_node, nbc_table_name(m->desc.table_same_node)) == NBC_OK &&
-      nbc_report_set(&out->table_other_node, nbc_table_name(m->desc.table_other_node)) == NBC_OK;
+      nbc_report_set(&out->table_other_node, nbc_table_name(m->desc.table_other_node)) == NBC_OK &&
+      nbc__rep_note_disturbed(out, m->desc.table_same_node) &&
+      (m->desc.table_other_node == m->desc.table_same_node ||
+       nbc__rep_note_disturbed(out, m->desc.table_other_node));
   pthread_mutex_lock(&m->mutex);
   for (nbc_recorder *r = m->recorders; ok && r; r = r->next)
     ok = nbc__rep_take_recorder(out, r, t_ns);
   pthread_mutex_unlock(&m->mutex);
+  out->table_is_default = nbc__rep_is_guessed(m, out);
   if (!ok) {
     nbc_report_free(out);
     return NBC_E_NOMEM;

@@ -104,7 +104,7 @@ typedef struct nbc_comm_total {
   char *name; /* as set by the program; "": none */
   int size;   /* processes */
   uint64_t count, size_bytes;
-  int64_t waited_ns; /* in the calls that ended them */
+  int64_t waited_ns; /* in the calls that ended them; of a window, in all that synchronise it */
 } nbc_comm_total;
 
 typedef struct nbc_counter { /* of a NIC, an MPI, … */

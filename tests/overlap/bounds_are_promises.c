@@ -226,6 +226,34 @@ static void no_minimum_without_a_measurement(void) {
   nbc_table_free(fast);
 }
 
+/* Whether a report of one transfer doubts its table, and how many notes it has. */
+static int doubts(nbc_table *same, nbc_table *other, nbc_peer peer, int *notes) {
+  nbc_monitor *m;
+  nbc_recorder *r = monitor_with(plain, same, other, &m);
+  nbc_call_enter_at(r, NBC_KIND_IRECV, 0);
+  nbc_xfer_begin_at(r, 1, 5000, NBC_KIND_IRECV, peer, 0);
+  nbc_call_exit_at(r, 10);
+  nbc_report *report = report_of(m, 1000);
+  const int result = report->table_is_default;
+  *notes = (int)report->note_count;
+  for (size_t i = 0; i < report->note_count; i++) CHECK(strstr(report->notes[i], "disturbed when it was measured (by a test)"));
+  nbc_report_free(report);
+  nbc_monitor_destroy(m);
+  return result;
+}
+static void a_report_says_what_its_bounds_rest_on(void) {
+  nbc_table *t = table_of(MEASURED), *disturbed = table_of("# disturbed by a test\n0 1e-7\n1000000 1.0001e-3\n");
+  int notes;
+  CHECK(doubts(NULL, NULL, NBC_PEER_SELF, &notes) && notes == 0);
+  CHECK(doubts(NULL, t, NBC_PEER_SAME_NODE, &notes) && doubts(t, NULL, NBC_PEER_OTHER_NODE, &notes));
+  CHECK(!doubts(t, NULL, NBC_PEER_SAME_NODE, &notes) && !doubts(NULL, t, NBC_PEER_OTHER_NODE, &notes)); /* nobody asked for the guess */
+  CHECK(!doubts(t, NULL, NBC_PEER_UNKNOWN, &notes) && notes == 0); /* never ended: nothing is claimed */
+  CHECK(!doubts(disturbed, t, NBC_PEER_SAME_NODE, &notes) && notes == 1);
+  CHECK(!doubts(disturbed, disturbed, NBC_PEER_SAME_NODE, &notes) && notes == 1);
+  nbc_table_free(t);
+  nbc_table_free(disturbed);
+}
+
 static void own_cost_is_not_computation(void) {
   nbc_monitor_desc desc = plain;
   nbc_monitor *m;
@@ -447,6 +475,7 @@ int main(int argc, char **argv) {
   RUN(a_receive_may_be_late);
   RUN(one_sided_operations_are_not_in_the_table);
   RUN(no_minimum_without_a_measurement);
+  RUN(a_report_says_what_its_bounds_rest_on);
   RUN(own_cost_is_not_computation);
   RUN(work_of_the_tool_hides_nothing);
   RUN(concurrent_transfers_share_their_link);
