@@ -586,15 +586,21 @@ static void put_places(FILE *out, const nbc_report *r) {
 }
 
 /* ---- who waits for whom ------------------------------------------------------------------------ */
-/* Do both sides' times tell of nearly all of it? Then a call's time is not shared by all that ended in it: it belongs to
-   those who came late, and to what moved when all were there. */
+/* Do both sides' times tell of nearly all of it? */
 static bool is_known(const nbc_pair *p) {
   return p->known_ns > 0 && p->known_ns >= p->waited_ns - p->waited_ns / 10;
 }
-static int64_t waited_for_ns(const nbc_pair *p) {
+/* What they tell is not shared by all that ended in a call: it belongs to those who came late, and to what moved when all
+   were there. So it may be more than the partner's share of these calls, known_ns of waited_ns. */
+static int64_t told_ns(const nbc_pair *p) {
   int64_t sum_ns = p->late_ns;
-  if (!is_known(p)) return p->waited_ns;
   plus(&sum_ns, p->moving_ns);
+  return sum_ns;
+}
+static int64_t waited_for_ns(const nbc_pair *p) {
+  int64_t sum_ns = told_ns(p);
+  if (p->known_ns <= 0) return p->waited_ns;
+  if (!is_known(p)) plus(&sum_ns, p->waited_ns - p->known_ns);
   return sum_ns;
 }
 static int pair_order(const void *a, const void *b) {
@@ -612,8 +618,7 @@ static const nbc_pair *opposite(const nbc_report *r, const nbc_pair *p) {
 static void why_known(const nbc_pair *p, char *text, size_t size) {
   words a, b, all;
   char part[200] = "";
-  int64_t sum_ns = p->late_ns;
-  plus(&sum_ns, p->moving_ns);
+  const int64_t sum_ns = told_ns(p);
   if (!is_known(p))
     snprintf(
         part, sizeof part,
