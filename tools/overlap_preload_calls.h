@@ -335,9 +335,6 @@ WRAP(N(File_write_ordered_begin), IO, (P_IO(const void *buf)), (file, buf, count
 #undef P_ALLW
 #undef A_ALLW
 #undef OUT
-#undef FROM_ROOT
-#undef TO_ROOT
-#undef FROM_FIRST
 #undef P_RMA
 #undef A_RMA
 #undef P_GETACC

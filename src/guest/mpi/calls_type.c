@@ -156,6 +156,13 @@ static void note(writer *w, int64_t n) {
   else
     w->t->ints[w->next++] = (int)n;
 }
+/* The i-th address: addresses are apart from counts, but for large ones. */
+static void note_address(writer *w, int64_t i, int64_t address) {
+  if (w->is_large)
+    note(w, address);
+  else
+    w->t->aints[i] = address;
+}
 static gm_type *open_contents(gm_type *t, int combiner, int large, int numbers, int aints,
                               int plain_ints, int type_count, writer *w) {
   remember(t, combiner, large ? plain_ints : numbers + plain_ints, large ? 0 : aints,
@@ -513,7 +520,6 @@ static int external_call(gm_proc *p, const char *name, const char *rep, const vo
 #  undef ADDRESS
 #  undef LARGE
 #  undef CALL_N
-#  undef CONTENTS
 #  define COUNT             MPI_Count
 #  define DISP              MPI_Count
 #  define ADDRESS           MPI_Count
@@ -568,10 +574,7 @@ CALL_N(Type_create_hvector, COUNT count, COUNT blocklength, ADDRESS stride, MPI_
                              MPI_COMBINER_HVECTOR, LARGE, 2, 1, 0, 1, &w);
   note(&w, count);
   note(&w, blocklength);
-  if (LARGE)
-    note(&w, stride);
-  else
-    t->aints[0] = stride;
+  note_address(&w, 0, stride);
   remember_type(t, 0, o);
   *new = type_handle(p, t);
   return MPI_SUCCESS;
@@ -625,12 +628,7 @@ CALL_N(Type_create_hindexed, COUNT count, const COUNT lengths[], const ADDRESS d
   free(part);
   note(&w, count);
   for (COUNT i = 0; i < count; i++) note(&w, lengths[i]);
-  for (COUNT i = 0; i < count; i++) {
-    if (LARGE)
-      note(&w, displs[i]);
-    else
-      t->aints[i] = displs[i];
-  }
+  for (COUNT i = 0; i < count; i++) note_address(&w, i, displs[i]);
   remember_type(t, 0, o);
   *new = type_handle(p, t);
   return MPI_SUCCESS;
@@ -680,12 +678,7 @@ CALL_N(Type_create_hindexed_block, COUNT count, COUNT blocklength, const ADDRESS
   free(part);
   note(&w, count);
   note(&w, blocklength);
-  for (COUNT i = 0; i < count; i++) {
-    if (LARGE)
-      note(&w, displs[i]);
-    else
-      t->aints[i] = displs[i];
-  }
+  for (COUNT i = 0; i < count; i++) note_address(&w, i, displs[i]);
   remember_type(t, 0, o);
   *new = type_handle(p, t);
   return MPI_SUCCESS;
@@ -723,10 +716,7 @@ CALL_N(Type_create_struct, COUNT count, const COUNT lengths[], const ADDRESS dis
   note(&w, count);
   for (COUNT i = 0; i < count; i++) note(&w, lengths[i]);
   for (COUNT i = 0; i < count; i++) {
-    if (LARGE)
-      note(&w, displs[i]);
-    else
-      t->aints[i] = displs[i];
+    note_address(&w, i, displs[i]);
     remember_type(t, (int)i, type_of(p, olds[i]));
   }
   *new = type_handle(p, t);
@@ -740,10 +730,8 @@ CALL_N(Type_create_resized, MPI_Datatype old, ADDRESS lb, ADDRESS extent, MPI_Da
   FAIL_IF(!o, NULL, MPI_ERR_TYPE);
   gm_type *t =
       open_contents(gm_type_resized(o, lb, extent), MPI_COMBINER_RESIZED, LARGE, 0, 2, 0, 1, &w);
-  if (LARGE)
-    t->counts[0] = lb, t->counts[1] = extent;
-  else
-    t->aints[0] = lb, t->aints[1] = extent;
+  note_address(&w, 0, lb);
+  note_address(&w, 1, extent);
   remember_type(t, 0, o);
   *new = type_handle(p, t);
   return MPI_SUCCESS;
