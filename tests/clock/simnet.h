@@ -227,6 +227,9 @@ static nbc_status simnet_progress(void *ctx) {
   return NBC_OK;
 }
 
+/* All ranks are one thread: a core given away while one waits would be other programs' for a turn each time. */
+static void simnet_rest(void *ctx) { (void)ctx; }
+
 static simnet *simnet_create(int size, uint64_t seed) {
   simnet *net = (simnet *)calloc(1, sizeof *net);
   net->size = size;
@@ -249,6 +252,7 @@ static simnet *simnet_create(int size, uint64_t seed) {
     r->t.irecv = simnet_irecv;
     r->t.progress = simnet_progress;
     r->t.cancel = simnet_cancel;
+    r->t.rest = simnet_rest;
     r->t.same_clock = simnet_same_clock;
   }
   return net;
