@@ -223,8 +223,10 @@ SMALL static void save_meanwhile(int64_t t1_ns) {
     bool good = nbc_monitor_report_at(run.monitor, nbc_clock_now_ns(run.clock), &report) == NBC_OK;
     if (good) {
       describe(report, t1_ns);
-      nbc_report_note(report, "saved while the program ran: what came later is not in it (it still "
-                              "runs, or was killed without a word)");
+      nbc_report_note(
+          report, "saved while the program ran, at the end of a call: what came later, such as a "
+                  "call that never ended, is not in it (it still runs, or was killed without a "
+                  "word; SIGTERM instead of SIGKILL leaves all until then)");
       good = write_into(run.folder, report, JSON);
       nbc_report_free(report);
     }

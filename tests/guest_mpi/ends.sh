@@ -61,6 +61,13 @@ check "SIGTERM does, also while a process computes" stopped_with_reports TERM 14
 often='1 2 3 4 5 6 7 8 9 10 11 12'
 check "a signal that comes many times at once leaves the reports, too" stopped_with_reports TERM 143 computes
 often=1
+# Whoever comes while the other one is being handled waits: here right when that has begun.
+one_after_the_other() {
+  printf '#define _GNU_SOURCE\n#include <dlfcn.h>\n#include <signal.h>\n#include <sys/syscall.h>\nlong syscall(long number, ...) {\n  static int sent;\n  long a[6];\n  sigset_t held;\n  __builtin_va_list more;\n  __builtin_va_start(more, number);\n' >"$T/between.c" &&
+    printf '  for (int i = 0; i < 6; i++) a[i] = __builtin_va_arg(more, long);\n  if (!sent && number == SYS_clock_gettime && sigprocmask(SIG_BLOCK, 0, &held) == 0 && sigismember(&held, SIGINT)) sent = 1, raise(SIGTERM);\n  return ((long (*)(long, ...))dlsym(RTLD_NEXT, "syscall"))(number, a[0], a[1], a[2], a[3], a[4], a[5]);\n}\n' >>"$T/between.c" && $CC -shared -fPIC -O1 -w -o "$T/between.so" "$T/between.c" || return 1
+  LD_PRELOAD=$T/between.so stopped_with_reports INT 130 turns
+}
+check "SIGTERM amid SIGINT ends nothing by itself" one_after_the_other
 check "one who blocks the host is ended, too" stopped TERM 143 reads
 # One process that never waits for another: there is no switch at which the end could come.
 alone() { stopped TERM 143 turns 1 && grep '^pm_run: ended by SIGTERM at ' "$T/err" && "$B/overlap_report" --no-html "$T/report" | grep '^Overlap of ends, 1 process'; }
