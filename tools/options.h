@@ -34,24 +34,15 @@ typedef struct command_line {
 } command_line;
 
 static inline void options_print(const command_line *line) {
-  enum { MOST_WIDTH = 24, COLUMNS = 100 };
+  enum { MOST_WIDTH = 24 };
   int begin = 0;
   fputs(line->usage, stdout);
   for (const option *o = line->options; o->name; o++) {
     const int width = (int)(strlen(o->name) + (o->value ? 1 + strlen(o->value) : 0));
     if (width > begin && width <= MOST_WIDTH) begin = width;
   }
-  begin += 4;
-  for (const option *o = line->options; o->name; o++) {
-    int at = printf("  %s%s%s", o->name, o->value ? " " : "", o->value ? o->value : "");
-    for (const char *word = o->help; *word;) {
-      const int length = (int)strcspn(word, " ");
-      if (word == o->help ? at > begin - 2 : at + 1 + length > COLUMNS) putchar('\n'), at = 0;
-      at += printf("%*s%.*s", at < begin ? begin - at : 1, "", length, word);
-      word += length + (word[length] == ' ');
-    }
-    putchar('\n');
-  }
+  for (const option *o = line->options; o->name; o++)
+    output_option(o->name, o->value, o->help, begin + 4);
   if (line->more) fputs(line->more, stdout);
 }
 

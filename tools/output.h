@@ -66,6 +66,19 @@ static inline void output_version(int argc, char **argv, const char *version) {
   exit(0);
 }
 
+/* Of --help: an option, what it means from column `begin` on, in as many lines as it needs. */
+static inline void output_option(const char *name, const char *value, const char *help, int begin) {
+  enum { COLUMNS = 100 };
+  int at = printf("  %s%s%s", name, value ? " " : "", value ? value : "");
+  for (const char *word = help; *word;) {
+    const int length = (int)strcspn(word, " ");
+    if (word == help ? at > begin - 2 : at + 1 + length > COLUMNS) putchar('\n'), at = 0;
+    at += printf("%*s%.*s", at < begin ? begin - at : 1, "", length, word);
+    word += length + (word[length] == ' ');
+  }
+  putchar('\n');
+}
+
 /* ret a file to be written, or NULL after saying why */
 static inline FILE *output_create(const char *path) {
   FILE *out = fopen(path, "w");

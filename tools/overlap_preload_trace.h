@@ -228,24 +228,22 @@ static void trace_comm_made(uintptr_t from, const MPI_Comm *made, int rc, bool i
   unlock();
 }
 /* As a handle would be, but none is like it: of the members' ranks in the world, in order. 0: not all are there. */
+static int *room_for_ranks(int count);
 static uintptr_t trace_members_key(MPI_Comm comm) {
-  MPI_Group group, world;
-  int count = 0;
+  MPI_Group group;
+  int count;
   uint64_t hash = 1;
-  if (PMPI_Comm_size(comm, &count) != MPI_SUCCESS) return 0;
-  int *const ranks = map_memory(2 * (size_t)count * sizeof *ranks);
-  if (!ranks || PMPI_Comm_group(comm, &group) != MPI_SUCCESS) return unmap_memory(ranks), 0;
-  for (int i = 0; i < count; i++) ranks[i] = i;
-  PMPI_Comm_group(MPI_COMM_WORLD, &world);
-  PMPI_Group_translate_ranks(group, count, ranks, world, ranks + count);
-  for (int i = 0; i < count && hash; i++)
-    hash = ranks[count + i] < 0
+  if (!run.same_node || PMPI_Comm_group(comm, &group) != MPI_SUCCESS) return 0;
+  PMPI_Group_size(group, &count);
+  int *const ranks = room_for_ranks(2 * count);
+  for (int i = 0; ranks && i < count; i++) ranks[i] = i;
+  if (ranks) PMPI_Group_translate_ranks(group, count, ranks, run.world_group, ranks + count);
+  for (int i = count; ranks && i < 2 * count; i++)
+    hash = ranks[i] < 0 || !hash
                ? 0
-               : (hash ^ (hash >> 32) ^ (uint64_t)ranks[count + i]) * 0x9E3779B97F4A7C15u + 1;
-  PMPI_Group_free(&world);
+               : (hash ^ hash >> 32 ^ (uint64_t)ranks[i]) * 0x9E3779B97F4A7C15u + 1;
   PMPI_Group_free(&group);
-  unmap_memory(ranks);
-  return hash ? (hash & ~((uint64_t)1 << 62)) | (uint64_t)1 << 63 : 0;
+  return ranks && hash ? (hash & ~((uint64_t)1 << 62)) | (uint64_t)1 << 63 : 0;
 }
 /* A call that all members of `made` make, and nobody else, in whichever communicators: they tell it from others by who they
    are and how often they did so before. */

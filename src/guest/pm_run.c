@@ -338,13 +338,13 @@ static const guest_option own_options[] = {
 static guest_part own = {.name = "pm_run", .options = own_options};
 
 static void usage(void) {
+  enum { HELP_COLUMN = 24 };
   puts("usage: pm_run -n N [options] program arguments...\n"
        "       pm_run --version\n"
        "Runs a program as N processes of a simulated machine.");
   for (const guest_part *p = &own; p; p = p == &own ? parts : p->next)
     for (const guest_option *o = p->options; o && o->name; o++)
-      printf("  %s %-*s %s\n", o->name, (int)(16 > strlen(o->name) ? 16 - strlen(o->name) : 0),
-             o->value ? o->value : "", o->help);
+      output_option(o->name, o->value, o->help, HELP_COLUMN);
   puts("SIGQUIT (Ctrl-\\) says on stderr who waits for what, and the run goes on; SIGINT (Ctrl-C) "
        "and SIGTERM end it with\n"
        "all that is written at its end.\n"
