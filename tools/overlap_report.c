@@ -887,6 +887,7 @@ static int compare(char **paths) {
       diff_why(&before.sum->waits, &after.sum->waits, stdout);
       diff_places(before.sum, after.sum, stdout);
       diff_begun(before.sum, after.sum, stdout);
+      diff_stamps(before.sum, after.sum, stdout);
     }
   }
   free_run(&before);

@@ -868,21 +868,30 @@ static double times_outside(const nbc_totals *t) {
 }
 /* Bounds are shares of the table's time, those by stamps of each transfer's own: where some took longer, these weigh more.
    It may be so of the sum of rows of which it is so of none. */
-static void take_stamps(run *r) {
-  double longest = times_outside(&r->sum->total);
-  for (grouping by = BY_SECTION; by < GROUPINGS && r->sum->total.exact_count;
-       by = (grouping)(by + 1)) {
+static const char stamps_say[] =
+    "in some rows the share by NIC stamps lies outside of the bounds: transfers took up to %.1f "
+    "times the time of the table there, as they shared the wire; a share by stamps is of that "
+    "longer time";
+static double longest_outside(const nbc_report *r) {
+  double longest = times_outside(&r->total);
+  for (grouping by = BY_SECTION; by < GROUPINGS && r->total.exact_count; by = (grouping)(by + 1)) {
     size_t count;
-    row *rows = group(r->sum, by, &count);
+    row *rows = group(r, by, &count);
     for (size_t i = 0; i < count; i++) longest = fmax(longest, times_outside(&rows[i].t));
     free(rows);
   }
-  if (longest > 0)
-    say_too(r,
-            "in some rows the share by NIC stamps lies outside of the bounds: transfers took up to "
-            "%.1f times the time of "
-            "the table there, as they shared the wire; a share by stamps is of that longer time",
-            longest);
+  return longest;
+}
+static void take_stamps(run *r) {
+  const double longest = longest_outside(r->sum);
+  if (longest > 0) say_too(r, stamps_say, longest);
+}
+static void diff_stamps(const nbc_report *before, const nbc_report *after, FILE *out) {
+  const double longest = fmax(longest_outside(before), longest_outside(after));
+  if (longest <= 0) return;
+  fputs("\nNote: ", out);
+  fprintf(out, stamps_say, longest);
+  fputs(".\n", out);
 }
 
 /* The sums of a pair, found by their ranks. */
