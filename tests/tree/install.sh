@@ -37,6 +37,7 @@ every_option_of_help_is_taken() {
   for c in "$root"/usr/bin/*; do
     [ "${c##*/}" != nbc ] || continue # whose options stand behind its commands: report/nbc
     timeout 60 "$c" --help | sed -nE 's/^  (--?[a-zA-Z][a-z0-9-]*)( ?[^ ]*)( .*)?$/\1\2/p' >"$T/options"
+    ! "$c" --help | grep -E '^(  -| {12})' | grep -E '^.{101}' || { echo "${c##*/}"; return 1; }
     echo --no-such-option >>"$T/options"
     while read -r option value; do
       wrong="$option"
