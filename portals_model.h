@@ -5362,6 +5362,8 @@ PM_API void pm_sleep_ns(int64_t d_ns) {
    are for as many looks of all as take some seconds of the host (16 million in the 20 s that d_poll_deadlock_ns is by itself);
    only then do they grow with the time since, and the end is found soon. */
 enum { PM__IDLE_STEPS = 256, PM__PATIENCE_NS = 1250 };
+/* Who looks at memory again and again does nothing else, and a look takes a guest's host as long as so many others. */
+enum { PM__MEMORY_LOOKS = 64 };
 PM__PRIVATE bool pm__is_out_of_patience(const pm_world *w) {
   return w->idle_steps > w->desc.d_poll_deadlock_ns / PM__PATIENCE_NS;
 }
@@ -5402,6 +5404,7 @@ PM_API bool pm_yield_for(int64_t d_ns) {
   pm_thread *const t = pm__current;
   t->waits_for_memory = d_ns > 0;
   t->proc->memory_waiters += t->waits_for_memory;
+  if (d_ns > 0 && !t->proc->world->whole) t->proc->world->idle_steps += PM__MEMORY_LOOKS - 1;
   const bool is_delivered = pm__poll_pause_of(pm__ps(d_ns));
   t->proc->memory_waiters -= t->waits_for_memory;
   t->waits_for_memory = false;

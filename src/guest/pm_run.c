@@ -15,7 +15,8 @@
    environment, getopt, errno, stdout, stdin (of process 0, empty for the others), descriptors 0 to 2, exit handlers,
    random numbers, strtok, hsearch, working directory, umask, locale, time zone, limits, locks of files, conversions of printf, signal
    handlers (crashes, signals to oneself).
-   Shared by all, as in threads of one process: results in static memory (strerror, getpwnam), the numbers of
+   Shared by all, as in threads of one process: results in static memory (strerror, getpwnam), half-read characters
+   (mbrtowc without a state), the numbers of
    other descriptors, of which each process has those that it opened. Clocks, sleeps, sched_yield, threads (pthreads, C11, futexes),
    semaphores, poll, select, epoll, timerfd, pipes and sockets are of simulated time; gethostname says node0, node1 ...; exit ends one
    process. A spin on memory is noticed by the host's clock, so its simulated time differs a little

@@ -242,6 +242,15 @@ static void polling_for_what_never_comes_is_found_soon(void) {
     pm_world_destroy(w);
   }
 }
+static void looks_at_memory(void *arg) {
+  for (long *looks = (long *)arg; pm_rank(); (*looks)++) pm_yield_for(1);
+}
+static void waiting_for_memory_that_nobody_writes_is_found_sooner(void) {
+  long looks = 0;
+  const pm_world_desc desc = {.d_poll_deadlock_ns = 2000000000};
+  CHECK(run_with(desc, 2, looks_at_memory, &looks, NULL, NULL) == PM_E_DEADLOCK);
+  CHECK(looks > 10000 && looks < 40000); /* of others it would take 1.6 million */
+}
 /* MPI programs test a thousand times between two messages, and some, which compute meanwhile, some hundred thousand times:
    that is neither a deadlock nor more time than the looks take. */
 typedef struct tests {
@@ -312,6 +321,7 @@ int main(int argc, char **argv) {
   RUN(calls_of_any_length_end_the_time);
   RUN(impossible_topologies_are_refused);
   RUN(polling_for_what_never_comes_is_found_soon);
+  RUN(waiting_for_memory_that_nobody_writes_is_found_sooner);
   RUN(looks_beside_computation_are_no_deadlock);
   RUN(a_poller_with_a_deadline_is_none);
   RUN(computing_is_no_deadlock);
