@@ -60,25 +60,54 @@ static void the_ends_of_a_call_waited_no_longer_than_it_took(void) {
   nbc_monitor_destroy(m);
 }
 
-typedef enum ending { SEEN, LOCAL, EARLY, PARTS } ending;
+typedef enum ending { SEEN, LOCAL, EARLY, PARTS, SIZED, ONLY } ending;
+typedef enum told { GIVEN, CLOCK, ABROAD } told; /* the time is given, or read; another thread tells */
+#define TELL(at, now, foreign) ((by) == GIVEN ? (at) : (by) == CLOCK ? (now) : (foreign))
+static void tell_end(nbc_recorder *r, uint64_t bytes, nbc_peer peer, int64_t t_ns, ending how, told by) {
+  const nbc_kind kind = NBC_KIND_ISEND;
+  sim_now_ns = t_ns;
+  switch (how) {
+  case SEEN: TELL(nbc_xfer_end_at(r, 1, t_ns), nbc_xfer_end(r, 1), nbc_foreign_end(r, 1)); break;
+  case LOCAL: TELL(nbc_xfer_end_local_at(r, 1, t_ns), nbc_xfer_end_local(r, 1), nbc_foreign_end_local(r, 1)); break;
+  case PARTS: TELL(nbc_xfer_end_parts_at(r, 1, t_ns), nbc_xfer_end_parts(r, 1), nbc_foreign_end_parts(r, 1)); break;
+  case EARLY:
+    TELL(nbc_xfer_end_early_at(r, 1, bytes, peer, t_ns), nbc_xfer_end_early(r, 1, bytes, peer), nbc_foreign_end_early(r, 1, bytes, peer));
+    break;
+  case SIZED:
+    TELL(nbc_xfer_end_sized_at(r, 1, bytes / 2, peer, t_ns), nbc_xfer_end_sized(r, 1, bytes / 2, peer), nbc_foreign_end_sized(r, 1, bytes / 2, peer));
+    break;
+  case ONLY:
+    TELL(nbc_xfer_end_only_at(r, bytes, kind, peer, t_ns), nbc_xfer_end_only(r, bytes, kind, peer), nbc_foreign_end_only(r, bytes, kind, peer));
+    break;
+  }
+}
 /* One transfer: posted in a call [0, 10], comp_ns of computation, ended in a call of 10. */
-static nbc_totals one(nbc_table *same, nbc_table *other, uint64_t bytes, nbc_peer peer, int64_t comp_ns, ending how) {
+static nbc_totals one_told(nbc_table *same, nbc_table *other, uint64_t bytes, nbc_peer peer, int64_t comp_ns, ending how, told by) {
+  const nbc_kind kind = NBC_KIND_ISEND;
   nbc_monitor *m;
   nbc_recorder *r = monitor_with(plain, same, other, &m);
-  nbc_call_enter_at(r, NBC_KIND_ISEND, 0);
-  nbc_xfer_begin_at(r, 1, bytes, NBC_KIND_ISEND, peer, 0);
+  nbc_call_enter_at(r, kind, 0);
+  if (how != ONLY)
+    TELL(nbc_xfer_begin_at(r, 1, bytes, kind, peer, 0), nbc_xfer_begin(r, 1, bytes, kind, peer), nbc_foreign_begin(r, 1, bytes, kind, peer));
   nbc_call_exit_at(r, 10);
   nbc_call_enter_at(r, NBC_KIND_WAIT, 10 + comp_ns);
-  if (how == LOCAL) nbc_xfer_end_local_at(r, 1, 20 + comp_ns);
-  else if (how == EARLY) nbc_xfer_end_early_at(r, 1, bytes, peer, 20 + comp_ns);
-  else if (how == PARTS) nbc_xfer_end_parts_at(r, 1, 20 + comp_ns);
-  else nbc_xfer_end_at(r, 1, 20 + comp_ns);
+  tell_end(r, bytes, peer, 20 + comp_ns, how, by);
   nbc_call_exit_at(r, 20 + comp_ns);
   nbc_report *report = report_of(m, 20 + comp_ns);
   const nbc_totals t = report->total;
-  CHECK(t.waited_ns == 10);
+  CHECK(t.waited_ns == 10 || by == ABROAD);
   nbc_report_free(report);
   nbc_monitor_destroy(m);
+  return t;
+}
+/* The same by all who may tell it. */
+static nbc_totals one(nbc_table *same, nbc_table *other, uint64_t bytes, nbc_peer peer, int64_t comp_ns, ending how) {
+  const nbc_totals t = one_told(same, other, bytes, peer, comp_ns, how, GIVEN);
+  for (int by = CLOCK; by <= ABROAD; by++) {
+    const nbc_totals u = one_told(same, other, bytes, peer, comp_ns, how, (told)by);
+    CHECK(u.count == t.count && u.size_bytes == t.size_bytes && u.xfer_ns == t.xfer_ns && u.min_overlap_ns == t.min_overlap_ns &&
+          u.max_overlap_ns == t.max_overlap_ns && memcmp(u.case_count, t.case_count, sizeof t.case_count) == 0);
+  }
   return t;
 }
 #define IS(t, x, least, most, of)                                                                          \
@@ -96,6 +125,10 @@ static void a_send_that_ended_may_not_have_arrived(void) {
   IS(o, 5100, 0, 5100, 2);
   o = one(t, t, 500, NBC_PEER_SAME_NODE, 5000, SEEN);
   IS(o, 600, 580, 600, 1);
+  o = one(t, t, 1000, NBC_PEER_SAME_NODE, 5000, SIZED); /* half of it came */
+  IS(o, 600, 580, 600, 1);
+  o = one(t, t, 500, NBC_PEER_SAME_NODE, 5000, ONLY);
+  IS(o, 600, 0, 600, 2);
   nbc_table_free(t);
 }
 
