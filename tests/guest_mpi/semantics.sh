@@ -122,7 +122,8 @@ waits_have_reasons() {
       case $scene in
         looks) went_where 11 all && { [ $how != report ] || { # of whom a look takes time there; 0 waits in MPI_Ssend
           awk -F, 'NR > 1 { off = $11 - ($1 ? 103e6 : 50e6); if ($1 + $2 != 1 || off < -1e6 || off > 1e6) bad++ } END { exit NR != 3 || bad }' "$T/csv/pairs.csv" && went_where 11 late; }; } || { cat "$T/csv/pairs.csv"; return 1; } ;;
-        progress) ! grep 'progress at the partner\|was late' "$T/text" && awk -F, '$1 == 1 { exit !($11 <= 0.05 * $12 && $12 > 0 && $13 == 0) }' "$T/csv/pairs.csv" || { cat "$T/csv/pairs.csv"; return 1; } ;;
+        progress) ! grep 'progress at the partner\|was late' "$T/text" && awk -F, '$1 == 1 { exit !($11 <= 0.05 * $12 && $12 > 0 && $13 == 0) }' "$T/csv/pairs.csv" && # nor is that time anybody's
+          awk -F, 'FNR == NR { if (FNR > 1) pairs += $12; next } $1 == "moving" { exit !($3 >= 0.9 * pairs && $3 <= 1.1 * pairs) }' "$T/csv/pairs.csv" "$T/csv/why.csv" || { cat "$T/csv/pairs.csv"; return 1; } ;;
         *) [ $scene = slow ] && late=1 || late=0
           grep "rank $late was late: " "$T/text" && ! grep "rank $((1 - late)) was late" "$T/text" && awk -F, -v late=$late '$2 == late { exit !($11 >= 0.95 * $7 && $11 <= 1.05 * $7 && $12 <= 0.05 * $7 && $7 > 1e8) }' "$T/csv/pairs.csv" || { cat "$T/csv/pairs.csv"; return 1; }
           grep '^Where .* in calls went' "$T/text" && grep "before partners had called: rank $late" "$T/text" && grep '<td>[0-9.]* [mu]*s</td>.*before partners had called: rank '$late "$T/page" && went_where 11 late || return 1 ;;
