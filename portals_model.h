@@ -3105,15 +3105,18 @@ typedef struct pm__event pm__event;
 
 /* One entry of the future. Embedded in what it is about, so nothing is allocated per event. The next few events
    stand in a row; of the others those of one time stand in a ring, in the order in which they were scheduled, and
-   the first one alone is in the heap: processes in lockstep do much at the same time. */
+   the first one alone is in the heap: processes in lockstep do much at the same time. Where there are many, those that
+   come later lie in bins meanwhile. */
 struct pm__event {
   void (*fn)(pm_world *world, pm__event *event);
   pm__event *previous, *next; /* of the ring; of the first one, previous is the last one */
   uint32_t
-      pos; /* in the heap; PM__BEHIND: not the first one; PM__SOON: in the row; 0: not queued */
+      pos; /* in the heap; PM__BEHIND: not the first one; PM__SOON: in the row; from PM__FAR on: in
+              a bin; 0: not queued */
 };
 #define PM__BEHIND 0xFFFFFFFFu
 #define PM__SOON   0xFFFFFFFEu
+#define PM__FAR    0x80000000u /* and its cells and place there */
 typedef struct pm__slot {
   int64_t t_ps;
   uint64_t order; /* of two rings of the same time the older one comes first */
@@ -3317,8 +3320,10 @@ struct pm_world {
   uint32_t soon_count;
   pm__slot *heap;                              /* from 1 on */
   uint32_t heap_count, heap_max, future_count; /* future_count: all events */
-  bool has_gap;      /* place 1 of the heap is that of the event that happens now: it is gone */
-  bool shares_times; /* rings are looked for, see pm__rings_begin */
+  int64_t t_far_ps;    /* what comes from then on lies in bins; PM__FOREVER: they are empty */
+  struct pm__far *far; /* NULL: never needed */
+  bool has_gap;        /* place 1 of the heap is that of the event that happens now: it is gone */
+  bool shares_times;   /* rings are looked for, see pm__rings_begin */
   uint32_t rings_found;
   uint64_t rings_again; /* order of the event with which they may be looked for again */
   pm__recent
@@ -3483,10 +3488,11 @@ PM__PRIVATE void *pm__lines_take(pm_world *w, size_t bytes);
 PM__PRIVATE void pm__stores_free(pm_world *w);
 /* When something happens next; PM__FOREVER: never. */
 PM__PRIVATE void pm__gap_close(pm_world *w); /* of the future, before its heap is looked at */
-/* The next one of those that stand in the row or the heap; NULL: none. */
+PM__APART PM__PRIVATE const pm__slot *pm__first_any(pm_world *w);
+/* The next one of all but the end of flows; NULL: none. */
 static inline const pm__slot *pm__first(pm_world *w) {
   if (w->soon_count) return &w->soon[w->soon_count - 1];
-  if (w->has_gap) pm__gap_close(w);
+  if (w->has_gap || w->t_far_ps != PM__FOREVER) return pm__first_any(w);
   return w->heap_count ? &w->heap[1] : NULL;
 }
 static inline int64_t pm__next_ps(pm_world *w) {
@@ -3761,8 +3767,27 @@ PM__PRIVATE int64_t pm__max_ps(int64_t a_ps, int64_t b_ps) { return a_ps > b_ps 
 #ifdef NBC_LINES
 #line 6 "src/portals/future.h"
 #endif
+/* Events that are far, see pm__far_put. */
+enum { PM__FAR_BITS = 6, PM__FAR_LEVELS = 8, PM__FAR_FIRST = 16, PM__FAR_CELLS = 10 };
+typedef struct pm__cells { /* of a bin, one after the other */
+  uint32_t next, count;
+  pm__slot slot[PM__FAR_CELLS];
+} pm__cells;
+typedef struct pm__bin {
+  uint32_t first, last; /* of its cells; 0: none */
+} pm__bin;
+struct pm__far {
+  int64_t t_begin_ps;
+  uint32_t levels;               /* those with bins that are not empty, a bit each */
+  uint64_t used[PM__FAR_LEVELS]; /* and which these are */
+  pm__bin bin[PM__FAR_LEVELS][1 << PM__FAR_BITS];
+  pm__cells *cells; /* from 1 on */
+  uint32_t made, max, free;
+};
 PM__PRIVATE void pm__schedule(pm_world *w, pm__event *event, int64_t t_ps);
-PM__PRIVATE void pm__future_drop(pm_world *w); /* nothing of it will happen */
+PM__PRIVATE void pm__future_drop(pm_world *w);    /* nothing of it will happen */
+PM__PRIVATE pm__event *pm__far_take(pm_world *w); /* any that lies in a bin leaves it; NULL: none */
+PM__PRIVATE void pm__far_free(pm_world *w);
 PM__PRIVATE void pm__unschedule_it(pm_world *w, pm__event *event);
 static inline void pm__unschedule(pm_world *w, pm__event *event) {
   if (event->pos) pm__unschedule_it(w, event);
@@ -3898,10 +3923,13 @@ static inline pm__recent *pm__recent_of(pm_world *w, int64_t t_ps) {
 }
 /* Events of one time form a ring; its first stands in the heap, the others are PM__BEHIND it. When
    the first one goes, the next takes its place with the order of the first: older than that of
-   every ring of this time made later. */
+   every ring of this time made later. At the time of the end of flows that stands beside the heap each event is
+   alone, or one that came after it would go before it with the order of the first. */
 static inline pm__event *pm__ring_at(pm_world *w, int64_t t_ps) {
   const pm__recent *recent = pm__recent_of(w, t_ps);
-  return w->shares_times && recent->last && recent->t_ps == t_ps ? recent->last->next : NULL;
+  return w->shares_times && recent->last && recent->t_ps == t_ps && t_ps != w->t_aside_ps
+             ? recent->last->next
+             : NULL;
 }
 /* A ring is known by its last event: that stays when the first one goes, as it does each time. Now it is another
    one; NULL: the ring is gone, or elsewhere. */
@@ -3918,6 +3946,9 @@ static inline void pm__ring_join(pm_world *w, pm__event *first, pm__event *event
   pm__recent_of(w, t_ps)->last = event;
   w->future_count++;
   w->rings_found++;
+}
+static inline bool pm__is_in_heap(const pm__event *event) { /* or behind one that is */
+  return event->pos < PM__FAR || event->pos == PM__BEHIND;
 }
 /* Into the heap: one that is not in the future. ret false: out of memory */
 static bool pm__schedule_new(pm_world *w, pm__event *event, int64_t t_ps, uint64_t order) {
@@ -3991,26 +4022,194 @@ static void pm__soon_drop(pm_world *w, pm__event *event) {
   event->pos = 0;
   w->future_count--;
 }
+/* Into the row or the heap: one that is not in the future, and not far. */
+static void pm__near_put(pm_world *w, pm__event *event, int64_t t_ps, uint64_t order) {
+  if (pm__is_soon(w, t_ps) && (w->soon_count < PM__SOON_MOST || t_ps < w->soon[0].t_ps)) {
+    if (w->soon_count < PM__SOON_MOST || pm__soon_spill(w)) pm__soon_put(w, event, t_ps, order);
+  } else if (!w->shares_times && w->heap_count < PM__FEW_EVENTS)
+    (void)pm__schedule_new(w, event, t_ps, order); /* no ring is looked for */
+  else {
+    pm__event *const first = pm__ring_at(w, t_ps);
+    if (first)
+      pm__ring_join(w, first, event, t_ps);
+    else
+      pm__schedule_alone(w, event, t_ps, order);
+  }
+}
+/* ---- what is far: bins ----------------------------------------------------------------------------- */
+/* Where many events wait a heap is high, and each that moves in it is written to, which by then is in no cache. So what is
+   not due soon lies in bins by its time, in the order in which it came, and nobody looks at it before all that is
+   earlier has happened [Varghese and Lauck, Hashed and Hierarchical Timing Wheels, SOSP 1987]. A bin of the first level
+   is 66 ns wide; one of the next ones as wide as all of the level before. An event lies on the level of the first bits
+   in which its time differs from where bins are counted from, so what lies on a level is before all that lies on
+   the next ones:
+
+     t_begin_ps  ...010011|000100|110010|xxx   x: within a bin
+     level 0     ...010011|000100|111001|xxx
+     level 1     ...010011|010000|......|xxx
+
+   The first bin of all is opened when nothing stands before it: what it holds goes into the row and the heap, or, if that
+   is much and there are narrower bins, into these. Bins are counted from its beginning then. The heap may hold events
+   that are later than that: they were there before the bins were begun with, and are older than what came to lie
+   there since. */
+/* More cells for a bin. ret false: out of memory */
+PM__APART static bool pm__bin_grow(pm_world *w, pm__bin *bin) {
+  struct pm__far *f = w->far;
+  uint32_t at = f->free;
+  if (at)
+    f->free = f->cells[at].next;
+  else {
+    const uint32_t max = f->max ? 2 * f->max : 128;
+    if (f->made + 1 >= f->max) {
+      pm__cells *cells = (pm__cells *)PM_REALLOC(f->cells, max * sizeof *cells);
+      if (!cells) {
+        pm_world_fail(w, PM_E_NOMEM, "out of memory: queue of events");
+        return false;
+      }
+      w->stats.memory_bytes += (max - f->max) * sizeof *cells;
+      f->cells = cells;
+      f->max = max;
+    }
+    at = ++f->made;
+  }
+  f->cells[at].next = f->cells[at].count = 0;
+  *(bin->last ? &f->cells[bin->last].next : &bin->first) = at;
+  bin->last = at;
+  return true;
+}
+static void pm__far_put(pm_world *w, pm__event *event, int64_t t_ps, uint64_t order) {
+  struct pm__far *f = w->far;
+  const uint64_t apart = (uint64_t)(t_ps ^ f->t_begin_ps) >> PM__FAR_FIRST;
+  const int level = (63 - __builtin_clzll(apart | 1)) / PM__FAR_BITS;
+  const uint32_t place =
+      (uint32_t)(t_ps >> (PM__FAR_FIRST + PM__FAR_BITS * level)) % (1 << PM__FAR_BITS);
+  pm__bin *const bin = &f->bin[level][place];
+  pm__cells *c;
+  if ((!bin->last || f->cells[bin->last].count == PM__FAR_CELLS) && !pm__bin_grow(w, bin)) return;
+  c = &f->cells[bin->last];
+  event->pos = PM__FAR | bin->last << 4 | c->count;
+  c->slot[c->count].t_ps = t_ps;
+  c->slot[c->count].order = order;
+  c->slot[c->count++].event = event;
+  f->used[level] |= (uint64_t)1 << place;
+  f->levels |= 1u << level;
+  w->future_count++;
+}
+/* What lies there is another event's place soon: it is left empty. */
+static void pm__far_drop(pm_world *w, pm__event *event) {
+  const uint32_t place = event->pos & ~PM__FAR;
+  w->far->cells[place >> 4].slot[place & 15].event = NULL;
+  event->pos = 0;
+  w->future_count--;
+}
+/* The first bin, which is not empty. */
+static pm__bin *pm__far_first(struct pm__far *f, int *level, int *place) {
+  *level = __builtin_ctz(f->levels);
+  *place = __builtin_ctzll(f->used[*level]);
+  return &f->bin[*level][*place];
+}
+/* Its first cells are free again. ret those that follow */
+static uint32_t pm__cells_free(struct pm__far *f, int level, int place) {
+  pm__bin *const bin = &f->bin[level][place];
+  const uint32_t at = bin->first, next = f->cells[at].next;
+  f->cells[at].next = f->free;
+  f->free = at;
+  bin->first = next;
+  if (next) return next;
+  bin->last = 0;
+  f->used[level] &= ~((uint64_t)1 << place);
+  if (!f->used[level]) f->levels &= ~(1u << level);
+  return 0;
+}
+/* The first bin is opened. */
+PM__APART static void pm__far_open(pm_world *w) {
+  struct pm__far *f = w->far;
+  int level, place;
+  const pm__bin *const bin = pm__far_first(f, &level, &place);
+  const int shift = PM__FAR_FIRST + PM__FAR_BITS * level;
+  const int64_t d_all_ps = shift + PM__FAR_BITS < 63 ? (int64_t)1 << (shift + PM__FAR_BITS) : 0;
+  const bool is_last = !level || bin->first == bin->last;
+  uint32_t at, i;
+  f->t_begin_ps = (d_all_ps ? f->t_begin_ps & -d_all_ps : 0) | (int64_t)place << shift;
+  w->t_far_ps = is_last ? pm__later(f->t_begin_ps, (int64_t)1 << shift) : f->t_begin_ps;
+  for (at = bin->first; at; at = pm__cells_free(f, level, place)) {
+    /* Cells move when there are more of them. */
+    for (i = 0; i < f->cells[at].count; i++) {
+      const pm__slot s = f->cells[at].slot[i];
+      if (!s.event) continue;
+      s.event->pos = 0;
+      w->future_count--;
+      if (is_last)
+        pm__near_put(w, s.event, s.t_ps, s.order);
+      else
+        pm__far_put(w, s.event, s.t_ps, s.order);
+    }
+  }
+}
+enum { PM__HEAP_LARGE = 32 };
+/* The heap has become large, though each time stands there once: what comes after the row is far from now on. Where events
+   share their times rings keep the heap low, and take less. */
+PM__APART static void pm__far_begin(pm_world *w) {
+  struct pm__far *f = w->far;
+  const int64_t d_ps = (int64_t)1 << PM__FAR_FIRST;
+  int64_t t_ps = w->soon_count ? w->soon[0].t_ps : w->now_ps;
+  if (!f) {
+    f = w->far = (struct pm__far *)pm__zalloc(sizeof *f);
+    if (!f) return; /* a large heap is only slow */
+    w->stats.memory_bytes += sizeof *f;
+  }
+  /* Within the bin that was opened last bins may be counted from anywhere: narrower ones are empty. */
+  if (w->t_far_ps != PM__FOREVER) t_ps = pm__max_ps(t_ps, f->t_begin_ps);
+  if (t_ps >= w->t_far_ps - d_ps || t_ps >= PM__END - d_ps) return;
+  f->t_begin_ps = t_ps & -d_ps;
+  w->t_far_ps = f->t_begin_ps + d_ps;
+}
+PM__APART PM__PRIVATE const pm__slot *pm__first_any(pm_world *w) {
+  if (w->has_gap) pm__gap_close(w);
+  while (!w->soon_count && w->t_far_ps != PM__FOREVER &&
+         (!w->heap_count || w->heap[1].t_ps >= w->t_far_ps)) {
+    if (w->far->levels)
+      pm__far_open(w);
+    else
+      w->t_far_ps = PM__FOREVER;
+  }
+  return w->soon_count ? &w->soon[w->soon_count - 1] : w->heap_count ? &w->heap[1] : NULL;
+}
+PM__PRIVATE pm__event *pm__far_take(pm_world *w) {
+  struct pm__far *f = w->far;
+  int level, place;
+  while (f && f->levels) {
+    pm__cells *const c = &f->cells[pm__far_first(f, &level, &place)->first];
+    pm__event *const event = c->count ? c->slot[--c->count].event : NULL;
+    if (!c->count) (void)pm__cells_free(f, level, place);
+    if (!event) continue;
+    event->pos = 0;
+    w->future_count--;
+    return event;
+  }
+  w->t_far_ps = PM__FOREVER;
+  return NULL;
+}
+PM__PRIVATE void pm__far_free(pm_world *w) {
+  if (w->far) PM_FREE(w->far->cells);
+  PM_FREE(w->far);
+  w->far = NULL;
+}
+/* ---- all together ---------------------------------------------------------------------------------- */
 PM__APART static void pm__schedule_any(pm_world *w, pm__event *event, int64_t t_ps,
                                        uint64_t order) {
-  pm__event *first;
   if (order % PM__RINGS_TRY == 0) pm__rings_judge(w);
-  if (event->pos && (event->pos == PM__SOON || (w->soon_count && t_ps < w->soon[0].t_ps)))
+  if (event->pos &&
+      (!pm__is_in_heap(event) || t_ps >= w->t_far_ps || (w->soon_count && t_ps < w->soon[0].t_ps)))
     pm__unschedule(w, event);
-  if (!event->pos && pm__is_soon(w, t_ps) &&
-      (w->soon_count < PM__SOON_MOST || t_ps < w->soon[0].t_ps)) {
-    if (w->soon_count < PM__SOON_MOST || pm__soon_spill(w)) pm__soon_put(w, event, t_ps, order);
-    return;
-  }
-  if (!w->shares_times && !event->pos && w->heap_count < PM__FEW_EVENTS) {
-    (void)pm__schedule_new(w, event, t_ps, order); /* no ring is looked for */
-    return;
-  }
-  first = event->pos ? NULL : pm__ring_at(w, t_ps);
-  if (first)
-    pm__ring_join(w, first, event, t_ps);
-  else
+  if (event->pos)
     pm__schedule_alone(w, event, t_ps, order);
+  else if (t_ps >= w->t_far_ps)
+    pm__far_put(w, event, t_ps, order);
+  else {
+    pm__near_put(w, event, t_ps, order);
+    if (w->heap_count > PM__HEAP_LARGE && !w->shares_times) pm__far_begin(w);
+  }
 }
 /* Puts the event into the future, or moves it there. Not before now. */
 PM__PRIVATE void pm__schedule(pm_world *w, pm__event *event, int64_t t_ps) {
@@ -4018,6 +4217,10 @@ PM__PRIVATE void pm__schedule(pm_world *w, pm__event *event, int64_t t_ps) {
   PM_ASSERT(t_ps >= w->now_ps);
   if (t_ps > PM__END) t_ps = PM__END;
   if (!event->pos && order % PM__RINGS_TRY) { /* what is usual, without a call */
+    if (t_ps >= w->t_far_ps) {
+      pm__far_put(w, event, t_ps, order);
+      return;
+    }
     const bool is_soon = pm__is_soon(w, t_ps);
     pm__event *const first = is_soon ? NULL : pm__ring_at(w, t_ps);
     if (is_soon && w->soon_count < PM__SOON_MOST) {
@@ -4036,6 +4239,10 @@ PM__PRIVATE void pm__unschedule_it(pm_world *w, pm__event *event) {
   pm__event *next = event->next;
   if (pos == PM__SOON) {
     pm__soon_drop(w, event);
+    return;
+  }
+  if (!pm__is_in_heap(event)) {
+    pm__far_drop(w, event);
     return;
   }
   w->future_count--;
@@ -4058,6 +4265,8 @@ PM__PRIVATE void pm__unschedule_it(pm_world *w, pm__event *event) {
 PM__PRIVATE void pm__future_drop(pm_world *w) {
   uint32_t i;
   if (w->has_gap) pm__gap_close(w);
+  while (pm__far_take(w)) {
+  }
   for (i = 0; i < w->soon_count; i++) w->soon[i].event->pos = 0;
   for (i = 1; i <= w->heap_count; i++) {
     pm__event *event = w->heap[i].event;
@@ -5770,7 +5979,10 @@ static void pm__call_now(pm_world *w, pm__event *event) {
   call.fn(call.arg);
 }
 static void pm__calls_free(pm_world *w) { /* that never came */
+  pm__event *far;
   uint32_t i;
+  while ((far = pm__far_take(w)) != NULL)
+    if (far->fn == pm__call_now) PM_FREE(far);
   for (i = 0; i < w->soon_count; i++)
     if (w->soon[i].event->fn == pm__call_now) PM_FREE(w->soon[i].event);
   if (w->has_gap) pm__gap_close(w);
@@ -5792,7 +6004,9 @@ PM_API pm_status pm_call_at(pm_world *world, int64_t t_ns, void (*fn)(void *arg)
   call->fn = fn;
   call->arg = arg;
   pm__schedule(world, &call->event, pm__ps(t_ns));
-  return PM_OK;
+  if (call->event.pos) return PM_OK;
+  PM_FREE(call);
+  return PM_E_NOMEM;
 }
 
 /* ---- making and ending ------------------------------------------------------------------------- */
@@ -5892,7 +6106,7 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
   if (w->plat.topology == PM_TOPO_FILE)
     w->graph = pm__graph_make(desc->platform, error, sizeof error);
   w->flow_end.fn = pm__flows_end;
-  w->t_flow_end_ps = w->t_aside_ps = PM__FOREVER;
+  w->t_flow_end_ps = w->t_aside_ps = w->t_far_ps = PM__FOREVER;
   w->t_over_ps = w->t_limit_ps < PM__END ? w->t_limit_ps + 1 : PM__END;
   pm__usual_until(w);
   if (!w->nodes || !pm__ways_make(w) || (w->plat.topology == PM_TOPO_FILE && !w->graph) ||
@@ -5957,6 +6171,7 @@ PM_API void pm_world_destroy(pm_world *world) {
   PM_FREE(w->records);
   PM_FREE(w->procs);
   PM_FREE(w->heap);
+  pm__far_free(w);
   pm__stores_free(w);
   PM_FREE(w);
 }
@@ -15025,6 +15240,7 @@ static void pm__part_collect(pm_world *w, pm_world *part) {
   PM__TAKE_LIST(pm__store, next, w->stores, part->stores);
   pm__future_drop(part); /* of a run that failed */
   PM_FREE(part->heap);
+  pm__far_free(part);
 }
 /* An empty copy of the world. */
 static pm_world *pm__part_make(pm_world *w, int number, int count) {
@@ -15038,6 +15254,8 @@ static pm_world *pm__part_make(pm_world *w, int number, int count) {
   p->part = number;
   p->heap = NULL;
   p->heap_count = p->heap_max = 0;
+  p->far = NULL;
+  p->t_far_ps = PM__FOREVER;
   p->ready_head = p->ready_tail = p->barrier_waiters = p->last_run = NULL;
   p->barrier_count = p->live_threads = p->live_processes = 0;
   p->maps = NULL;

@@ -3,8 +3,27 @@
 #include "machine.h"
 
 /* ---- for later pieces ---- */
+/* Events that are far, see pm__far_put. */
+enum { PM__FAR_BITS = 6, PM__FAR_LEVELS = 8, PM__FAR_FIRST = 16, PM__FAR_CELLS = 10 };
+typedef struct pm__cells { /* of a bin, one after the other */
+  uint32_t next, count;
+  pm__slot slot[PM__FAR_CELLS];
+} pm__cells;
+typedef struct pm__bin {
+  uint32_t first, last; /* of its cells; 0: none */
+} pm__bin;
+struct pm__far {
+  int64_t t_begin_ps;
+  uint32_t levels;               /* those with bins that are not empty, a bit each */
+  uint64_t used[PM__FAR_LEVELS]; /* and which these are */
+  pm__bin bin[PM__FAR_LEVELS][1 << PM__FAR_BITS];
+  pm__cells *cells; /* from 1 on */
+  uint32_t made, max, free;
+};
 PM__PRIVATE void pm__schedule(pm_world *w, pm__event *event, int64_t t_ps);
-PM__PRIVATE void pm__future_drop(pm_world *w); /* nothing of it will happen */
+PM__PRIVATE void pm__future_drop(pm_world *w);    /* nothing of it will happen */
+PM__PRIVATE pm__event *pm__far_take(pm_world *w); /* any that lies in a bin leaves it; NULL: none */
+PM__PRIVATE void pm__far_free(pm_world *w);
 PM__PRIVATE void pm__unschedule_it(pm_world *w, pm__event *event);
 static inline void pm__unschedule(pm_world *w, pm__event *event) {
   if (event->pos) pm__unschedule_it(w, event);

@@ -17,15 +17,18 @@ typedef struct pm__event pm__event;
 
 /* One entry of the future. Embedded in what it is about, so nothing is allocated per event. The next few events
    stand in a row; of the others those of one time stand in a ring, in the order in which they were scheduled, and
-   the first one alone is in the heap: processes in lockstep do much at the same time. */
+   the first one alone is in the heap: processes in lockstep do much at the same time. Where there are many, those that
+   come later lie in bins meanwhile. */
 struct pm__event {
   void (*fn)(pm_world *world, pm__event *event);
   pm__event *previous, *next; /* of the ring; of the first one, previous is the last one */
   uint32_t
-      pos; /* in the heap; PM__BEHIND: not the first one; PM__SOON: in the row; 0: not queued */
+      pos; /* in the heap; PM__BEHIND: not the first one; PM__SOON: in the row; from PM__FAR on: in
+              a bin; 0: not queued */
 };
 #define PM__BEHIND 0xFFFFFFFFu
 #define PM__SOON   0xFFFFFFFEu
+#define PM__FAR    0x80000000u /* and its cells and place there */
 typedef struct pm__slot {
   int64_t t_ps;
   uint64_t order; /* of two rings of the same time the older one comes first */
@@ -229,8 +232,10 @@ struct pm_world {
   uint32_t soon_count;
   pm__slot *heap;                              /* from 1 on */
   uint32_t heap_count, heap_max, future_count; /* future_count: all events */
-  bool has_gap;      /* place 1 of the heap is that of the event that happens now: it is gone */
-  bool shares_times; /* rings are looked for, see pm__rings_begin */
+  int64_t t_far_ps;    /* what comes from then on lies in bins; PM__FOREVER: they are empty */
+  struct pm__far *far; /* NULL: never needed */
+  bool has_gap;        /* place 1 of the heap is that of the event that happens now: it is gone */
+  bool shares_times;   /* rings are looked for, see pm__rings_begin */
   uint32_t rings_found;
   uint64_t rings_again; /* order of the event with which they may be looked for again */
   pm__recent
@@ -395,10 +400,11 @@ PM__PRIVATE void *pm__lines_take(pm_world *w, size_t bytes);
 PM__PRIVATE void pm__stores_free(pm_world *w);
 /* When something happens next; PM__FOREVER: never. */
 PM__PRIVATE void pm__gap_close(pm_world *w); /* of the future, before its heap is looked at */
-/* The next one of those that stand in the row or the heap; NULL: none. */
+PM__APART PM__PRIVATE const pm__slot *pm__first_any(pm_world *w);
+/* The next one of all but the end of flows; NULL: none. */
 static inline const pm__slot *pm__first(pm_world *w) {
   if (w->soon_count) return &w->soon[w->soon_count - 1];
-  if (w->has_gap) pm__gap_close(w);
+  if (w->has_gap || w->t_far_ps != PM__FOREVER) return pm__first_any(w);
   return w->heap_count ? &w->heap[1] : NULL;
 }
 static inline int64_t pm__next_ps(pm_world *w) {

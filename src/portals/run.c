@@ -460,7 +460,10 @@ static void pm__call_now(pm_world *w, pm__event *event) {
   call.fn(call.arg);
 }
 static void pm__calls_free(pm_world *w) { /* that never came */
+  pm__event *far;
   uint32_t i;
+  while ((far = pm__far_take(w)) != NULL)
+    if (far->fn == pm__call_now) PM_FREE(far);
   for (i = 0; i < w->soon_count; i++)
     if (w->soon[i].event->fn == pm__call_now) PM_FREE(w->soon[i].event);
   if (w->has_gap) pm__gap_close(w);
@@ -482,7 +485,9 @@ PM_API pm_status pm_call_at(pm_world *world, int64_t t_ns, void (*fn)(void *arg)
   call->fn = fn;
   call->arg = arg;
   pm__schedule(world, &call->event, pm__ps(t_ns));
-  return PM_OK;
+  if (call->event.pos) return PM_OK;
+  PM_FREE(call);
+  return PM_E_NOMEM;
 }
 
 /* ---- making and ending ------------------------------------------------------------------------- */
@@ -582,7 +587,7 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
   if (w->plat.topology == PM_TOPO_FILE)
     w->graph = pm__graph_make(desc->platform, error, sizeof error);
   w->flow_end.fn = pm__flows_end;
-  w->t_flow_end_ps = w->t_aside_ps = PM__FOREVER;
+  w->t_flow_end_ps = w->t_aside_ps = w->t_far_ps = PM__FOREVER;
   w->t_over_ps = w->t_limit_ps < PM__END ? w->t_limit_ps + 1 : PM__END;
   pm__usual_until(w);
   if (!w->nodes || !pm__ways_make(w) || (w->plat.topology == PM_TOPO_FILE && !w->graph) ||
@@ -647,6 +652,7 @@ PM_API void pm_world_destroy(pm_world *world) {
   PM_FREE(w->records);
   PM_FREE(w->procs);
   PM_FREE(w->heap);
+  pm__far_free(w);
   pm__stores_free(w);
   PM_FREE(w);
 }

@@ -276,6 +276,7 @@ static void pm__part_collect(pm_world *w, pm_world *part) {
   PM__TAKE_LIST(pm__store, next, w->stores, part->stores);
   pm__future_drop(part); /* of a run that failed */
   PM_FREE(part->heap);
+  pm__far_free(part);
 }
 /* An empty copy of the world. */
 static pm_world *pm__part_make(pm_world *w, int number, int count) {
@@ -289,6 +290,8 @@ static pm_world *pm__part_make(pm_world *w, int number, int count) {
   p->part = number;
   p->heap = NULL;
   p->heap_count = p->heap_max = 0;
+  p->far = NULL;
+  p->t_far_ps = PM__FOREVER;
   p->ready_head = p->ready_tail = p->barrier_waiters = p->last_run = NULL;
   p->barrier_count = p->live_threads = p->live_processes = 0;
   p->maps = NULL;

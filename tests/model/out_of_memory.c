@@ -148,6 +148,37 @@ static void windows_survive_every_failure(void) { /* on one thread, so that the 
   desc.threads = 1;
   each_allocation_fails(&desc);
 }
+/* So many events that some of them lie in bins. */
+enum { CALLS = 2500 };
+static int called_count;
+static void is_called(void *unused) {
+  (void)unused;
+  called_count++;
+}
+static void many_events_survive_every_failure(void) {
+  const pm_world_desc desc = desc_of(PM_LINK_LOGGP);
+  bool ended_well = false;
+  long n;
+  for (n = 0; n < 10000 && !ended_well; n++) {
+    pm_world *w = NULL;
+    int taken_count = 0;
+    called_count = 0;
+    block_count = 0;
+    until_failure_count = n;
+    pm_status status = pm_world_create(&desc, &w);
+    for (int64_t i = 0; i < CALLS && status == PM_OK; i++) {
+      status = pm_call_at(w, i * 997 % 10007, is_called, NULL);
+      taken_count += status == PM_OK;
+    }
+    if (status == PM_OK) status = pm_world_run(w);
+    ended_well = until_failure_count > 0;
+    until_failure_count = -1;
+    CHECK(status == PM_OK ? called_count == CALLS : status == PM_E_NOMEM && called_count <= taken_count);
+    pm_world_destroy(w);
+    CHECK(block_count == 0);
+  }
+  CHECK(n > CALLS && n < 10000);
+}
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(loggp_level_survives_every_failure);
@@ -155,5 +186,6 @@ int main(int argc, char **argv) {
   RUN(packet_level_survives_every_failure);
   RUN(faults_survive_every_failure);
   RUN(windows_survive_every_failure);
+  RUN(many_events_survive_every_failure);
   return TEST_END();
 }

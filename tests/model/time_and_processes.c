@@ -30,17 +30,19 @@ static void call_now(void *arg) {
   called++;
 }
 static void events_come_in_order_of_time_then_of_scheduling(void) {
-  pm_world *w = world_of(1, NULL);
-  called = 0;
-  t_last_ns = -1;
-  for (int i = 0; i < CALLS; i++) {
-    calls[i] = (struct call){w, (int64_t)test_below(1000), i};
-    CHECK(pm_call_at(w, calls[i].t_ns, call_now, &calls[i]) == PM_OK);
+  for (int is_over = 0; is_over < 2; is_over++) { /* before most of them */
+    pm_world *w = world_of(1, &(pm_world_desc){.d_limit_ns = is_over ? 1 : 0});
+    called = 0;
+    t_last_ns = -1;
+    for (int i = 0; i < CALLS; i++) {
+      calls[i] = (struct call){w, (int64_t)test_below(1000), i};
+      CHECK(pm_call_at(w, calls[i].t_ns, call_now, &calls[i]) == PM_OK);
+    }
+    CHECK(pm_world_run(w) == (is_over ? PM_E_TIME_LIMIT : PM_OK));
+    CHECK(is_over ? called < CALLS / 10 : called == CALLS);
+    CHECK(is_over || pm_call_at(w, 0, call_now, &calls[0]) == PM_E_INVAL); /* the past */
+    pm_world_destroy(w); /* with the calls that never came: checked where leaks are */
   }
-  CHECK(pm_world_run(w) == PM_OK);
-  CHECK(called == CALLS);
-  CHECK(pm_call_at(w, 0, call_now, &calls[0]) == PM_E_INVAL); /* the past */
-  pm_world_destroy(w);
 }
 
 /* Events that move and vanish: the queue against a plain array. */
@@ -50,6 +52,11 @@ static void nothing(pm_world *w, pm__event *e) {
 }
 static int64_t time_of(const pm_world *w, const pm__event *e) {
   uint32_t i = 0;
+  if (e->pos & PM__FAR && e->pos < PM__SOON) {
+    const pm__slot *const at = &w->far->cells[(e->pos & ~PM__FAR) >> 4].slot[e->pos & 15];
+    CHECK(at->event == e);
+    return at->t_ps;
+  }
   if (e->pos == PM__SOON) {
     while (w->soon[i].event != e) i++;
     return w->soon[i].t_ps;
@@ -62,13 +69,16 @@ static void moved_and_removed_events_keep_the_order(void) {
   pm_world *w = world_of(1, NULL);
   pm__event e[N];
   int64_t t_ps[N];
+  int far_count = 0;
   for (int i = 0; i < N; i++) e[i] = (pm__event){.fn = nothing}, t_ps[i] = -1;
   for (int step = 0; step < 20000; step++) {
-    const int i = (int)test_below(N);
+    w->rings_again = step < 15000 ? UINT64_MAX : 0; /* far are events where times are not shared */
+    const int i = (int)test_below(N), wide = step / 2000 * 5; /* 1 ns, then up to 35 s: all widths of bins but the last ones */
     if (test_below(3) == 0)
       pm__unschedule(w, &e[i]), t_ps[i] = -1;
     else
-      pm__schedule(w, &e[i], t_ps[i] = (int64_t)test_below(1000));
+      pm__schedule(w, &e[i], t_ps[i] = (int64_t)test_below(1000) << wide);
+    far_count += e[i].pos >= PM__FAR && e[i].pos < PM__SOON;
     int64_t first = INT64_MAX;
     uint32_t queued = 0;
     for (int k = 0; k < N; k++)
@@ -78,13 +88,14 @@ static void moved_and_removed_events_keep_the_order(void) {
     for (int k = 0; k < N; k++)
       CHECK((e[k].pos == 0) == (t_ps[k] < 0) && (!e[k].pos || time_of(w, &e[k]) == t_ps[k]));
   }
+  CHECK(far_count > 1000);
   for (int k = 0; k < N; k++) pm__unschedule(w, &e[k]);
   pm_world_destroy(w);
 }
 
 /* Each event happens when all before it have happened, those of one time in the order in which they were put there:
-   few of them and many, of few times and many, moved and taken away, where times are shared or not; among them the
-   end of flows, which stands aside. */
+   few of them and many, of few times and many, soon and far, moved and taken away, where times are shared or not; among them
+   the end of flows, which stands aside. */
 typedef struct queued {
   pm__event event; /* first */
   int64_t t_ps;    /* -1: it is not there */
@@ -96,19 +107,24 @@ static void happens(pm_world *w, pm__event *e) {
   happened_last = e;
 }
 static void events_happen_in_their_order(void) {
-  enum { MOST = 100 };
+  enum { MOST = 200 };
   static queued q[MOST];
   for (int round = 0; round < test_rounds(300); round++) {
     pm_world *w = world_of(1, NULL);
-    const int count = 2 + (int)test_below(test_below(2) ? MOST - 1 : 20);
-    const uint64_t times = 1 + test_below(test_below(2) ? 8 : 400), takes = 1 + test_below(4);
-    uint64_t order = 0;
+    const int count = 2 + (int)test_below(test_below(2) ? MOST - 1 : 20), wide = (int)test_below(2) * (int)test_below(41);
+    const uint64_t times = 1 + test_below(test_below(2) ? 8 : 400);
+    uint64_t order = 0, takes = 0, is_far = 0;
     w->order = 1; /* so that sharing is not judged at once */
+    w->rings_again = test_below(2) ? UINT64_MAX : 0;
     w->shares_times = (bool)test_below(2);
     for (int i = 0; i < count; i++) q[i] = (queued){.event = {.fn = happens}, .t_ps = -1};
     for (int step = 0; step < 1500; step++) {
       queued *e = &q[test_below((uint64_t)count)], *first = NULL;
-      int64_t t_ps = w->now_ps + (int64_t)test_below(times);
+      if (step % 100 == 0) { /* another phase: few or many are put there, soon or far */
+        takes = 1 + test_below(4), is_far = test_below(3);
+        if (test_below(4) == 0) memset(w->recent, 0, sizeof w->recent), w->shares_times = !w->shares_times;
+      }
+      int64_t t_ps = w->now_ps + ((int64_t)test_below(times) << (is_far && test_below(is_far) == 0 ? wide : 0));
       const bool is_taken = test_below(8) == 0;
       if (test_below(4) < takes) { /* else one happens */
         if (e == &q[0]) { /* moved to where it is, it keeps its order */
@@ -151,6 +167,65 @@ static void events_happen_in_their_order(void) {
     CHECK(w->future_count == 0);
     pm_world_destroy(w);
   }
+}
+
+/* So many now that what comes later is far, where times are not shared. */
+enum { NEAR = 60 };
+static pm__event near_now[NEAR];
+static void near_come(pm_world *w, int count, int64_t t_ps) {
+  w->rings_again = UINT64_MAX;
+  for (int i = 0; i < count; i++) {
+    near_now[i] = (pm__event){.fn = happens};
+    pm__schedule(w, &near_now[i], t_ps + i);
+  }
+}
+static void the_end_of_flows_stands_between_events_that_were_far(void) {
+  const int64_t t_ps = ((int64_t)1 << 30) + 1000;
+  pm_world *w = world_of(1, NULL);
+  pm__event earlier[PM__SOON_MOST + 4], before = {.fn = happens}, after = {.fn = happens};
+  w->order = 1;
+  near_come(w, NEAR, 1);
+  for (int i = 0; i < PM__SOON_MOST + 4; i++) {
+    earlier[i] = (pm__event){.fn = happens};
+    pm__schedule(w, &earlier[i], t_ps - 50 + i);
+  }
+  pm__schedule(w, &before, t_ps);
+  pm__flow_end_at(w, t_ps);
+  pm__schedule(w, &after, t_ps);
+  CHECK(w->t_aside_ps == t_ps && after.pos >= PM__FAR && after.pos < PM__SOON);
+  w->shares_times = true; /* meanwhile */
+  while (pm__step(w, t_ps) && happened_last != &before) {
+  }
+  CHECK(w->now_ps == t_ps && after.pos && pm__first(w)->order > w->aside_order);
+  pm__future_drop(w);
+  pm_world_destroy(w);
+}
+/* What is earlier than the bin that was opened last, and much, does not come to lie among what is later. */
+static void far_events_come_in_order_when_many_come_before_them(void) {
+  enum { FAR = 2 * PM__FAR_CELLS };
+  const int64_t d_ps = (int64_t)1 << (PM__FAR_FIRST + 2 * PM__FAR_BITS), t_far_ps = d_ps << PM__FAR_BITS;
+  pm_world *w = world_of(1, NULL);
+  pm__event far[FAR], between = {.fn = happens};
+  int64_t t_last_ps = 0;
+  int count = 0;
+  w->order = 1;
+  near_come(w, NEAR, 1);
+  for (int i = 0; i < FAR; i++) {
+    far[i] = (pm__event){.fn = happens};
+    pm__schedule(w, &far[i], t_far_ps + i * d_ps);
+  }
+  while (pm__step(w, NEAR)) {
+  }
+  CHECK(w->now_ps == NEAR && pm__next_ps(w) == t_far_ps); /* which opens bins */
+  pm__unschedule(w, &far[0]);
+  near_come(w, NEAR, NEAR + 1);
+  pm__schedule(w, &between, 4 * d_ps);
+  for (; pm__step(w, t_far_ps + FAR * d_ps); count++) {
+    CHECK(w->now_ps > t_last_ps);
+    t_last_ps = w->now_ps;
+  }
+  CHECK(count == NEAR + FAR);
+  pm_world_destroy(w);
 }
 
 /* An event that goes on with another one: as if that had been put there, behind what stands at the same time. */
@@ -773,6 +848,8 @@ int main(int argc, char **argv) {
   RUN(events_come_in_order_of_time_then_of_scheduling);
   RUN(moved_and_removed_events_keep_the_order);
   RUN(events_happen_in_their_order);
+  RUN(the_end_of_flows_stands_between_events_that_were_far);
+  RUN(far_events_come_in_order_when_many_come_before_them);
   RUN(what_goes_on_comes_in_its_turn);
   RUN(registers_and_time_survive_switches);
   RUN(barrier_waits_for_the_last_of_thousands);
