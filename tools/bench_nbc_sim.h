@@ -236,8 +236,11 @@ static void parse_sim(const char *text) {
                             value + 1);
   }
   snprintf(lines + n, sizeof lines - (size_t)n, "%s", keys);
-  if (pm_platform_read(lines, strlen(lines), &sim.platform, error, sizeof error))
-    fail("--sim", error);
+  if (pm_platform_read(lines, strlen(lines), &sim.platform, error, sizeof error)) {
+    /* not the number of a line that nobody wrote */
+    const char *const rest = strncmp(error, "line ", 5) == 0 ? strchr(error, ':') : NULL;
+    fail("--sim", rest ? rest + 2 : error);
+  }
   if (sim.platform.node_count * sim.platform.procs_per_node_count < 2 ||
       sim.platform.node_count * sim.platform.procs_per_node_count > MAX_RANKS)
     fail("--sim nodes: must be 2 to 1024 processes", NULL);
