@@ -329,10 +329,20 @@ typedef enum pm_topology_kind {
   X(intra_bytes_per_s, 10e9, "memory copies and reductions of a node (assumed)")                   \
   X(loggp_bytes_per_s, 12.5e9 * 64 / 72, "LogGP: 1/G: what headers leave of a link")
 
+/* What those that cross a cable have to share. The level packet takes PM_LINK_FATPIPE as PM_LINK_EACH_WAY; a carrier
+   (NICs in RTL) knows nothing else: then pm_world_create says PM_E_PLATFORM. */
+typedef enum pm_link_sharing {
+  PM_LINK_EACH_WAY = 0, /* its bandwidth in each direction */
+  PM_LINK_SHARED,       /* its bandwidth in both together */
+  PM_LINK_FATPIPE       /* nothing: it holds each transfer down alone */
+} pm_link_sharing;
 typedef struct pm_link {
-  char from[24], to[24]; /* "h3" is node 3, any other name a switch; both directions are made */
-  double bytes_per_s;    /* each way */
-  int64_t latency_ns;
+  char from[24],
+      to[24]; /* "h3" is node 3, any other name a switch; both directions are made. The same twice: no
+                            cable but what all ways through that switch, or from, to and through that node, share */
+  double bytes_per_s;
+  int64_t latency_ns; /* added each time it is crossed */
+  pm_link_sharing sharing;
 } pm_link;
 
 /* Noise of computations: with this weight, so many times as long, give or take (normal). */
@@ -379,7 +389,8 @@ PM_API pm_platform pm_platform_bxi2(int node_count);
 /* Reads a platform: lines "key value", # starts a comment. Keys are the field names above
      (nodes_count, nic_engines_count, e2e_entries_count and e2e_retries_count are still read) and
      name WORD (at most 31 letters) · topology crossbar|fattree|torus|dragonfly|file · topo N N N ...
-     link FROM TO BYTES_PER_S LATENCY_NS        (one per cable, topology file)
+     link FROM TO BYTES_PER_S LATENCY_NS [shared|fatpipe]
+                                                (one per cable, topology file; FROM = TO: see pm_link)
      noise WEIGHT MEAN_RATIO SIGMA_RATIO        (one per mode of the mixture that fits a kernel's times
                                                  over its model: share, mean, deviation; at most 4)
      loggp_range FROM_BYTES L_NS O_NS GAP_NS NS_PER_BYTE GAP_NS_PER_BYTE [WEIGHT MEAN_RATIO SIGMA_RATIO]...
@@ -2168,7 +2179,7 @@ PM_API const char *pm_status_text(pm_status status) {
 }
 PM_API int pm_version(void) { return PM_VERSION; }
 #ifdef NBC_LINES
-#line 201 "src/portals/platform.h"
+#line 212 "src/portals/platform.h"
 #endif
 enum { PM__LINKS_MAX = 200000000 };
 enum { PM__ROUTE_MAX = 62, PM__ENGINES_MAX = 16, PM__COPY_BYTES = 64, PM__NICS_MAX = 16 };
@@ -2176,8 +2187,11 @@ enum { PM__ROUTE_MAX = 62, PM__ENGINES_MAX = 16, PM__COPY_BYTES = 64, PM__NICS_M
    destination the next link of every vertex, made when first asked for. */
 typedef struct pm__graph {
   int vertices, cables;
-  char (*names)[24]; /* of the switches */
-  int *end;          /* of directed link i: 2i from a to b, 2i+1 back */
+  char (*names)[24];      /* of the switches */
+  int *end;               /* of directed link i: 2i from a to b, 2i+1 back */
+  unsigned char *sharing; /* of cables: pm_link_sharing */
+  bool shares, has_inner; /* a cable is not PM_LINK_EACH_WAY; a vertex has an inner link */
+  int *inner;             /* of vertices: link that all ways through it cross, -1: none */
   int64_t *latency_ns,
       *least_ns; /* least: of the cables of a switch; 0 of a node, where ways end */
   double *bytes_per_s;
@@ -2354,8 +2368,15 @@ static const char *pm__platform_line(pm_platform *p, char **word, int words, int
   if (strcmp(word[0], "link") == 0) {
     pm_link l;
     void *array = (void *)(uintptr_t)p->links;
-    if (words != 5) return "link FROM TO BYTES_PER_S LATENCY_NS expected";
+    if (words < 5 || words > 6)
+      return "link FROM TO BYTES_PER_S LATENCY_NS [shared|fatpipe] expected";
     memset(&l, 0, sizeof l);
+    if (words == 6 && strcmp(word[5], "shared") == 0)
+      l.sharing = PM_LINK_SHARED;
+    else if (words == 6 && strcmp(word[5], "fatpipe") == 0)
+      l.sharing = PM_LINK_FATPIPE;
+    else if (words == 6)
+      return "link: shared or fatpipe expected at its end";
     if (strlen(word[1]) >= sizeof l.from || strlen(word[2]) >= sizeof l.to) return "name too long";
     strcpy(l.from, word[1]);
     strcpy(l.to, word[2]);
@@ -2665,8 +2686,11 @@ PM_API pm_status pm_platform_write(const pm_platform *p, FILE *out) {
   PM_PLATFORM_REAL_LIST(PM__X)
 #undef PM__X
   for (k = 0; p->topology == PM_TOPO_FILE && k < p->link_count; k++)
-    fprintf(out, "link %s %s %s %lld\n", p->links[k].from, p->links[k].to,
-            pm__real_text(p->links[k].bytes_per_s, real[0]), (long long)p->links[k].latency_ns);
+    fprintf(out, "link %s %s %s %lld%s\n", p->links[k].from, p->links[k].to,
+            pm__real_text(p->links[k].bytes_per_s, real[0]), (long long)p->links[k].latency_ns,
+            p->links[k].sharing == PM_LINK_SHARED    ? " shared"
+            : p->links[k].sharing == PM_LINK_FATPIPE ? " fatpipe"
+                                                     : "");
   for (i = 0; i < p->noise_count; i++)
     fprintf(out, "noise %s %s %s\n", pm__real_text(p->noise[i].weight_ratio, real[0]),
             pm__real_text(p->noise[i].mean_ratio, real[1]),
@@ -2682,6 +2706,8 @@ PM__PRIVATE void pm__graph_free(pm__graph *g, int nodes) {
     for (i = 0; i < nodes; i++) PM_FREE(g->next[i]);
   PM_FREE(g->names);
   PM_FREE(g->end);
+  PM_FREE(g->sharing);
+  PM_FREE(g->inner);
   PM_FREE(g->latency_ns);
   PM_FREE(g->least_ns);
   PM_FREE(g->bytes_per_s);
@@ -2714,11 +2740,12 @@ static int pm__graph_vertex(pm__graph *g, const char *name, int nodes, int *plac
 static bool pm__graph_ends(pm__graph *g, const pm_platform *p, char *error, size_t error_bytes) {
   const int nodes = (int)p->node_count, n = (int)p->link_count;
   uint32_t max = 4;
-  int *places, i, a = 0, b = 1;
+  int *places, i, a = 0, b = 0;
+  bool is_second = false;
   while (max < 4 * (uint32_t)n) max *= 2;
   places = (int *)pm__zalloc(max * sizeof *places);
   if (!places) return false;
-  for (i = 0; i < n && a >= 0 && b >= 0 && a != b; i++) {
+  for (i = 0; i < n && a >= 0 && b >= 0 && !is_second; i++) {
     const pm_link *l = &p->links[i];
     a = pm__graph_vertex(g, l->from, nodes, places, max);
     b = pm__graph_vertex(g, l->to, nodes, places, max);
@@ -2726,11 +2753,16 @@ static bool pm__graph_ends(pm__graph *g, const pm_platform *p, char *error, size
     g->end[2 * i + 1] = a;
     g->latency_ns[i] = l->latency_ns;
     g->bytes_per_s[i] = l->bytes_per_s;
+    g->sharing[i] = (unsigned char)l->sharing;
+    g->shares |= l->sharing != PM_LINK_EACH_WAY;
+    is_second = a == b && a >= 0 && g->inner[a] >= 0;
+    if (a == b && a >= 0) g->inner[a] = 2 * i, g->has_inner = true;
   }
   PM_FREE(places);
-  if (a >= 0 && b >= 0 && a != b) return true;
+  if (a >= 0 && b >= 0 && !is_second) return true;
   pm__platform_error(error, error_bytes, "link %d (%s %s): %s", i, p->links[i - 1].from,
-                     p->links[i - 1].to, a == b ? "leads to itself" : "node beyond node_count");
+                     p->links[i - 1].to,
+                     is_second ? "the second one within it" : "node beyond node_count");
   return false;
 }
 
@@ -2745,20 +2777,25 @@ PM__PRIVATE pm__graph *pm__graph_make(const pm_platform *p, char *error, size_t 
   g->end = (int *)pm__zalloc((size_t)(2 * n + 1) * sizeof(int));
   g->latency_ns = (int64_t *)pm__zalloc((size_t)(n + 1) * sizeof(int64_t));
   g->least_ns = (int64_t *)pm__zalloc((size_t)(nodes + 2 * n + 1) * sizeof(int64_t));
+  g->sharing = (unsigned char *)pm__zalloc((size_t)n + 1);
+  g->inner = (int *)PM_MALLOC((size_t)(nodes + 2 * n + 1) * sizeof(int));
+  for (v = 0; g->inner && v < nodes + 2 * n; v++) g->inner[v] = -1;
   g->bytes_per_s = (double *)pm__zalloc((size_t)(n + 1) * sizeof(double));
   g->first = (int *)pm__zalloc((size_t)(nodes + 2 * n + 2) * sizeof(int));
   g->out = (int *)pm__zalloc((size_t)(2 * n + 1) * sizeof(int));
   g->next = (int **)pm__zalloc((size_t)nodes * sizeof(int *));
   g->queue = (int *)pm__zalloc((size_t)(nodes + 2 * n + 1) * sizeof(int));
   if (!g->names || !g->end || !g->latency_ns || !g->least_ns || !g->bytes_per_s || !g->first ||
-      !g->out || !g->next || !g->queue || !pm__graph_ends(g, p, error, error_bytes)) {
+      !g->out || !g->next || !g->queue || !g->sharing || !g->inner ||
+      !pm__graph_ends(g, p, error, error_bytes)) {
     pm__graph_free(g, nodes);
     return NULL;
   }
-  for (i = 0; i < 2 * n; i++) g->first[g->end[i ^ 1] + 1]++;
+  for (i = 0; i < 2 * n; i++) g->first[g->end[i ^ 1] + 1] += g->end[i] != g->end[i ^ 1];
   for (v = 0; v < g->vertices; v++) g->first[v + 1] += g->first[v];
-  for (i = 2 * n - 1; i >= 0; i--)
-    g->out[g->first[g->end[i ^ 1]]++] = i; /* first[v] moves to its end ... */
+  for (i = 2 * n - 1; i >= 0; i--) /* what is within a vertex leads nowhere */
+    if (g->end[i] != g->end[i ^ 1])
+      g->out[g->first[g->end[i ^ 1]]++] = i; /* first[v] moves to its end ... */
   for (v = g->vertices; v > 0; v--) g->first[v] = g->first[v - 1]; /* ... and back */
   g->first[0] = 0;
   for (v = nodes; v < g->vertices; v++)
@@ -2907,7 +2944,7 @@ static pm_status pm__topology_check(const pm_platform *p, char *error, size_t er
       return pm__platform_error(error, error_bytes, "links: h0 has none");
     }
     for (v = 1; v < nodes && far < 0; v++)
-      for (steps = 0, i = v; i != 0 && far < 0; steps++) {
+      for (steps = g->inner[v] >= 0, i = v; i != 0 && far < 0; steps += 1 + (g->inner[i] >= 0)) {
         if (g->next[0][i] < 0 || steps >= PM__ROUTE_MAX / 2)
           far = v;
         else
@@ -3066,9 +3103,14 @@ PM__PRIVATE int pm__way(const pm_platform *p, pm__graph *graph, int src, int dst
       return 2;
     }
     if (!graph->next[dst] && !pm__graph_towards(graph, dst)) return -1;
-    while (at != dst) {
-      int link = graph->next[dst][at];
-      if (link < 0 || n >= PM__ROUTE_MAX) return -1;
+    for (;;) {
+      const int link = at == dst ? -1 : graph->next[dst][at], inner = graph->inner[at];
+      if ((at != dst && link < 0) || n + (at != dst) + (inner >= 0) > PM__ROUTE_MAX) return -1;
+      if (inner >= 0) {
+        latency_ns += graph->latency_ns[inner / 2];
+        out[n++] = (uint32_t)inner;
+      }
+      if (at == dst) break;
       latency_ns += graph->latency_ns[link / 2];
       out[n++] = (uint32_t)link;
       at = graph->end[link];
@@ -3518,6 +3560,16 @@ static inline int pm__nic_rail(const pm_world *w, int nic) {
 }
 static inline uint32_t pm__rail_links(const pm_world *w) {
   return (uint32_t)(w->net_link_count / (int)w->plat.nic_count);
+}
+static inline bool pm__is_fatpipe(const pm_world *w, uint32_t link) {
+  return w->graph && w->graph->sharing[link % pm__rail_links(w) / 2] == PM_LINK_FATPIPE;
+}
+static inline bool pm__is_shared(const pm_world *w, uint32_t link) {
+  return w->graph && w->graph->sharing[link % pm__rail_links(w) / 2] == PM_LINK_SHARED;
+}
+/* Both directions of a cable that is shared are its first one. */
+static inline uint32_t pm__link_of_flows(const pm_world *w, uint32_t link) {
+  return pm__is_shared(w, link) ? link & ~1u : link;
 }
 /* From the beginning of a way's link number `hop` to that of the next one. */
 static inline int64_t pm__hop_ps(const pm_world *w, uint32_t link, int hop) {
@@ -4604,6 +4656,14 @@ static int pm__way_to_itself(const pm_world *w, uint32_t base, int node, int64_t
   }
   return -1;
 }
+static int pm__inner_of(const pm_world *w, int vertex) {
+  return w->graph ? w->graph->inner[vertex] : -1;
+}
+/* What all ways through the vertex cross is not down. */
+static bool pm__lets_pass(const pm_world *w, uint32_t base, int vertex, int64_t t_ps) {
+  const int inner = pm__inner_of(w, vertex);
+  return inner < 0 || !pm__link_is_dead(w, base + (uint32_t)inner, t_ps);
+}
 /* The shortest way of links of this rail that are alive at t_ps, or -1; to: a node. Breadth
    first; no way through another node, but in a platform file, where a node may be a router too.
    Links out of a vertex are looked at by number, so of several shortest ways it is the same one
@@ -4615,23 +4675,27 @@ static int pm__way_around(pm_world *w, int rail, int from, int to, int64_t t_ps,
   int head = 0, tail = 0, v, k, n = 0;
   if (from == to) return pm__way_to_itself(w, base, from, t_ps, out);
   for (v = 0; v < net->vertex_count; v++) net->via[v] = -1;
-  net->queue[tail++] = from;
+  if (pm__lets_pass(w, base, from, t_ps)) net->queue[tail++] = from;
   while (head < tail && net->via[to] < 0) {
     v = net->queue[head++];
     if (v != from && v < w->plat.node_count && w->plat.topology != PM_TOPO_FILE) continue;
     for (k = net->first[v]; k < net->first[v + 1]; k++) {
       const int link = net->out[k], next = net->to[link];
-      if (next == from || net->via[next] >= 0 || pm__link_is_dead(w, base + (uint32_t)link, t_ps))
+      if (next == from || net->via[next] >= 0 || pm__link_is_dead(w, base + (uint32_t)link, t_ps) ||
+          !pm__lets_pass(w, base, next, t_ps))
         continue;
       net->via[next] = link;
       net->queue[tail++] = next;
     }
   }
   if (net->via[to] < 0) return -1;
-  for (v = to; v != from; v = net->from[net->via[v]]) n++;
+  for (v = to; v != from; v = net->from[net->via[v]]) n += 1 + (pm__inner_of(w, v) >= 0);
+  n += pm__inner_of(w, from) >= 0;
   if (n > PM__ROUTE_MAX) return -1;
-  for (v = to, k = n; v != from; v = net->from[net->via[v]])
-    out[--k] = base + (uint32_t)net->via[v];
+  for (v = to, k = n; k; v = net->from[net->via[v]]) {
+    if (pm__inner_of(w, v) >= 0) out[--k] = base + (uint32_t)pm__inner_of(w, v);
+    if (v != from) out[--k] = base + (uint32_t)net->via[v];
+  }
   return n;
 }
 PM__PRIVATE int pm__way_from(pm_world *w, uint32_t link, int to_node, uint32_t *out) {
@@ -4795,7 +4859,7 @@ static bool pm__net_outages(struct pm__net *net, const pm_faults *f) {
 PM__PRIVATE bool pm__net_make(pm_world *w) {
   struct pm__net *net = (struct pm__net *)pm__zalloc(sizeof *net);
   const int n = (int)pm__rail_links(w);
-  int i, v, ends[2];
+  int i, v, n_out, ends[2];
   if (!net) return false;
   w->net = net;
   if (!pm__net_outages(net, &w->desc.faults)) return false;
@@ -4820,11 +4884,13 @@ PM__PRIVATE bool pm__net_make(pm_world *w) {
      end of v's part of `out`, then, one less for each link put there, its beginning. From the
      last link down, so that a vertex's links stand by number. At last the index moves back by
      one. */
-  for (i = 0; i < n; i++) net->first[net->from[i] + 1]++;
+  for (i = 0; i < n; i++) net->first[net->from[i] + 1] += net->from[i] != net->to[i];
   for (v = 0; v < net->vertex_count; v++) net->first[v + 1] += net->first[v];
-  for (i = n - 1; i >= 0; i--) net->out[--net->first[net->from[i] + 1]] = i;
+  n_out = net->first[net->vertex_count];
+  for (i = n - 1; i >= 0; i--)
+    if (net->from[i] != net->to[i]) net->out[--net->first[net->from[i] + 1]] = i;
   for (v = 0; v < net->vertex_count; v++) net->first[v] = net->first[v + 1];
-  net->first[net->vertex_count] = n;
+  net->first[net->vertex_count] = n_out;
   net->change.fn = pm__change;
   w->now_ps = -1; /* one may fail at 0 */
   pm__change_next(w);
@@ -6117,8 +6183,9 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
   }
   w->stats.memory_bytes +=
       sizeof *w + (size_t)(w->plat.node_count * w->plat.nic_count) * sizeof *w->nodes;
-  if (desc->carrier) {
-    status = pm__carrier_open(w);
+  if (desc->carrier) { /* it knows cables alone */
+    const bool has_cables = !w->graph || (!w->graph->shares && !w->graph->has_inner);
+    status = has_cables ? pm__carrier_open(w) : PM_E_PLATFORM;
     w->is_carrying = status == PM_OK;
     if (status) {
       pm_world_destroy(w);
@@ -10997,6 +11064,8 @@ typedef struct pm__due { /* a link whose level is to be found anew */
 enum { PM__PCI_READ, PM__PCI_WRITE, PM__MEMORY };
 PM__PRIVATE uint32_t pm__node_resource(const pm_world *w, int nic, int which);
 PM__PRIVATE double pm__payload_ratio(const pm_platform *p);
+/* Of payload that crosses this link of the network alone. */
+PM__PRIVATE double pm__link_rate(const pm_world *w, uint32_t link);
 /* Its rate now, in bytes/s; 0: not found yet. */
 PM__PRIVATE double pm__flow_rate(const pm_world *w, const pm__flow *f);
 /* A flow over a known way (NULL: none) and room for two links more. NULL: out of memory */
@@ -11017,6 +11086,11 @@ PM__PRIVATE uint32_t pm__node_resource(const pm_world *w, int nic, int which) {
 /* Payload takes its share of header bytes on the wire. */
 PM__PRIVATE double pm__payload_ratio(const pm_platform *p) {
   return (double)p->link_packet_bytes / (double)(p->link_packet_bytes + p->link_header_bytes);
+}
+PM__PRIVATE double pm__link_rate(const pm_world *w, uint32_t link) {
+  return (w->graph ? w->graph->bytes_per_s[link % pm__rail_links(w) / 2]
+                   : w->plat.link_bytes_per_s) *
+         pm__payload_ratio(&w->plat);
 }
 /* A PCI root carries what its node's cables carry and nothing else, where no two NICs share it: if it is wider
    than all these cables together it never holds a flow down, and none need cross it. */
@@ -11093,8 +11167,8 @@ PM__PRIVATE int pm__links_make(pm_world *w) {
   w->link_count = (int)all;
   w->free_limit = PM__NO_LINK;
   for (i = 0; i < net; i++)
-    w->links[i].cap = (w->graph ? w->graph->bytes_per_s[i % rail / 2] : p->link_bytes_per_s) *
-                      pm__payload_ratio(p);
+    w->links[i].cap =
+        pm__is_fatpipe(w, (uint32_t)i) ? PM__UNLIMITED : pm__link_rate(w, (uint32_t)i);
   for (i = net; i < all; i++)
     w->links[i].cap =
         (i - net) % per_node + 1 == per_node ? p->intra_bytes_per_s : p->pci_bytes_per_s;
@@ -11802,6 +11876,26 @@ PM__PRIVATE void pm__flows_end(pm_world *w, pm__event *event) {
   while (w->ends[1] <= w->now_ps && !w->stopped) pm__flow_end(w, pm__ends_first(w));
   if (!w->solve_is_due) pm__ends_next(w); /* else the solver does it */
 }
+/* Cables that it shares with those that go the other way; each once, also where it comes back over it. */
+static void pm__flow_shares(const pm_world *w, pm__flow *f) {
+  int h, k, n = 0;
+  for (h = 0; h < f->link_count; h++) {
+    const uint32_t link = pm__link_of_flows(w, f->link[h]);
+    for (k = 0; k < n && f->link[k] != link; k++) {
+    }
+    if (k == n) f->link[n++] = link;
+  }
+  f->link_count = (uint16_t)n;
+}
+/* The narrowest fatpipe of its way, which holds it down as no other flow does. */
+static double pm__flow_fatpipes(const pm_world *w, const pm__flow *f, double cap) {
+  int h;
+  for (h = 0; h < f->link_count; h++)
+    if (f->link[h] < (uint32_t)w->net_link_count && pm__is_fatpipe(w, f->link[h]) &&
+        pm__link_rate(w, f->link[h]) < cap)
+      cap = pm__link_rate(w, f->link[h]);
+  return cap;
+}
 /* The flow's links, with room for three more. ret 0: out of memory */
 PM__INLINE_HERE int pm__flow_take_way(const pm_world *w, pm__flow *f, const pm__known_way *way) {
   int links = way ? way->link_count : 0, left_out = 0;
@@ -11820,6 +11914,7 @@ PM__INLINE_HERE int pm__flow_take_way(const pm_world *w, pm__flow *f, const pm__
   if (links) memcpy(f->link, way->link, (size_t)(links - left_out) * sizeof *f->link);
   if (left_out) f->link[links - 1 - left_out] = way->link[links - 1];
   f->link_count = (uint16_t)(links - left_out);
+  if (w->graph && w->graph->shares) pm__flow_shares(w, f);
   f->bottleneck = PM__NO_LINK;
   return 1;
 }
@@ -11847,6 +11942,7 @@ PM__PRIVATE pm__flow *pm__flow_new(pm_world *w, const pm__known_way *way) {
    ret 0: out of memory */
 PM__PRIVATE int pm__flow_go(pm_world *w, pm__flow *f, double bytes, double cap) {
   int h, alone = 1;
+  if (w->graph && w->graph->shares) cap = pm__flow_fatpipes(w, f, cap);
   f->remaining_bytes = bytes;
   f->is_limited = cap < PM__UNLIMITED || !f->link_count;
   for (h = 0; h < f->link_count && f->is_limited; h++)
@@ -11965,7 +12061,7 @@ PM__PRIVATE void pm__stranded_go(pm_world *w) {
 }
 PM_API double pm_link_bytes_per_s(const pm_world *world, int link) {
   return world && link >= 0 && link < world->net_link_count
-             ? world->links[link].cap / pm__payload_ratio(&world->plat)
+             ? pm__link_rate(world, (uint32_t)link) / pm__payload_ratio(&world->plat)
              : 0;
 }
 /* Of a link that flows leave out, see pm__narrow_levels: of all flows those whose ways lead over it. */
@@ -12180,8 +12276,9 @@ PM__PRIVATE int64_t pm__wire_ps(pm_world *w, uint64_t payload) {
 static double pm__fastest_bytes_per_s(const pm_world *w) {
   double most = 0;
   int i;
-  for (i = 0; i < w->net_link_count; i++) most = w->links[i].cap > most ? w->links[i].cap : most;
-  return w->graph ? most / pm__payload_ratio(&w->plat) : w->plat.link_bytes_per_s;
+  for (i = 0; i < w->net_link_count; i++)
+    if (pm_link_bytes_per_s(w, i) > most) most = pm_link_bytes_per_s(w, i);
+  return w->graph ? most : w->plat.link_bytes_per_s;
 }
 PM__PRIVATE void pm__wire_constants(pm_world *w) {
   const pm_platform *p = &w->plat;
@@ -12797,7 +12894,7 @@ static inline pm__known_way *pm__way_of(pm_world *w, pm__message *m, int from, i
 /* Cables of any speed: how long this one takes for its bytes alone. */
 static int64_t pm__serial_over_ps(const pm_world *w, uint32_t link, uint64_t payload) {
   const double bytes = payload ? pm__wire_bytes(w, payload) : (double)w->plat.ack_bytes;
-  return pm__bytes_ps(bytes, w->links[link].cap / pm__payload_ratio(&w->plat));
+  return pm__bytes_ps(bytes, pm_link_bytes_per_s(w, (int)link));
 }
 /* From the first byte to the last one, where it leaves its NIC: as fast as the first cable is. */
 static int64_t pm__leaves_ps(pm_world *w, const pm__message *m, uint64_t payload) {
@@ -12812,7 +12909,7 @@ static double pm__way_bytes_per_s(const pm_world *w, const pm__known_way *way) {
   int h;
   if (!w->graph) return least;
   for (h = 0, least = PM__UNLIMITED; h < way->link_count; h++)
-    if (w->links[way->link[h]].cap < least) least = w->links[way->link[h]].cap;
+    if (pm__link_rate(w, way->link[h]) < least) least = pm__link_rate(w, way->link[h]);
   return least;
 }
 PM__APART static void pm__crossed(pm_world *w, const pm__message *m, uint32_t link, int64_t t_ps,
@@ -12892,6 +12989,11 @@ static void pm__draw_out(pm_world *w, pm__message *m, uint32_t link, int64_t wai
   m->way.d_tail_ps = pm__max_ps(pm__serial_over_ps(w, link, pm__job_bytes(m)), before_ps - wait_ps);
   m->way.d_rest_ps = pm__sum_ps(m->way.d_rest_ps, m->way.d_tail_ps - before_ps);
 }
+/* Until when what crosses it holds others up; nobody on a fatpipe. */
+static int64_t *pm__busy_of(pm_world *w, uint32_t link) {
+  if (pm__is_fatpipe(w, link)) w->busy_ps[link] = 0;
+  return &w->busy_ps[pm__link_of_flows(w, link)];
+}
 /* The next link of its way is due, perhaps more with it.
    ret how long until it has to come again; < 0: not at all, it is there. 0: now, but behind what else happens now: who
    has just gone ahead of a tail on a link goes ahead of it on the next one too */
@@ -12902,7 +13004,7 @@ PM__APART static int64_t pm__cross_any(pm_world *w, pm__message *m, const pm__kn
   if (count != m->way.link_count)
     h = count; /* sent again, or a repair: it goes on where it was, without waits */
   while (h < count) {
-    int64_t *const busy_ps = &w->busy_ps[way->link[h]];
+    int64_t *const busy_ps = pm__busy_of(w, way->link[h]);
     const int64_t due_ps = pm__due_ps(w, way, h), t_ps = w->now_ps - m->way.d_lag_ps - due_ps;
     const int64_t wait_ps = *busy_ps > t_ps ? *busy_ps - t_ps : 0;
     int64_t next_ps = 0;
@@ -14034,10 +14136,11 @@ PM__PRIVATE void pm__carrier_link_all(pm_world *w) {
    Channels keep cycles of waiting out: a dragonfly's packet goes up one with each global link, a torus's from
    0 to 1 where it crosses the edge of a ring; up and down a fat tree there is no cycle. A file's goes up one
    with each of its first links, to 3, and from there on wherever its way turns from down to up again: up is
-   what leads further away from all nodes, or as far to a switch that the file names later. So what waits in one
-   channel waits first for links up, then for links down, and never in a ring (as in "up-down" routing, Schroeder
-   and others, Autonet, 1991). There are as many channels as the ways need that were gone so far: 4, one more for
-   rings and meshes of switches, two for tori, rarely more, 33 at most; each has buffers of its own behind each link.
+   what leads further away from all nodes, or as far to a switch that the file names later; within a switch is down.
+   So what waits in one channel waits first for links up, then for links down, and never in a ring (as in "up-down"
+   routing, Schroeder and others, Autonet, 1991). There are as many channels as the ways need that were gone so far:
+   4, one more for rings and meshes of switches, two for tori, rarely more, 33 at most; each has buffers of its own
+   behind each link.
 
    A packet whose next cable is down takes the shortest way around from the switch where it is. Such ways have
    any shape, so they have a channel of their own whose buffers have no end. What has no way is dropped; then the rest
@@ -14365,7 +14468,7 @@ static bool pm__turn(pm_world *w, pm__packet *k, int hop) {
 /* ---- links ---------------------------------------------------------------------------------------- */
 static int64_t pm__serial_ps(const pm_world *w, const pm__packet *k) {
   const double bytes = k->bytes ? pm__wire_bytes(w, k->bytes) : (double)w->plat.ack_bytes;
-  return pm__bytes_ps(bytes, w->links[k->link[k->hop]].cap / pm__payload_ratio(&w->plat));
+  return pm__bytes_ps(bytes, pm_link_bytes_per_s(w, (int)k->link[k->hop]));
 }
 static int64_t pm__buffer_bytes(const pm__packet *k) { return k->bytes > 64 ? k->bytes : 64; }
 static bool pm__is_last_hop(const pm__packet *k) { return k->hop + 1 == k->link_count; }
@@ -14402,8 +14505,9 @@ static bool pm__may_leave(const pm_world *w, const pm__channel *ch, int channel)
   return pm__is_last_hop(k) || channel == PM__DETOUR || !ch->in.bytes ||
          ch->in.bytes + pm__buffer_bytes(k) <= w->plat.packet_input_bytes;
 }
-/* Whose packet may go next: the first channel behind the last one's, or that of the oldest packet; -1: nobody's. */
-static int pm__next_channel(const pm_world *w, uint32_t link) {
+/* Whose packet may go next: the first channel behind the last one's, or that of the oldest packet, which is so old;
+   -1: nobody's. */
+static int pm__next_channel(const pm_world *w, uint32_t link, int64_t *t_sent_ps) {
   const pm__port *port = &w->packets->port[link];
   const int channels = w->packets->channel_count;
   int64_t t_best_ps = PM__FOREVER;
@@ -14417,13 +14521,26 @@ static int pm__next_channel(const pm_world *w, uint32_t link) {
     if (!pm__is_by_age(w)) return c;
     if (ch->out.first->t_sent_ps < t_best_ps) t_best_ps = ch->out.first->t_sent_ps, best = c;
   }
+  *t_sent_ps = t_best_ps;
   return best;
 }
+/* The same of both directions of a cable that is shared. */
+static int pm__next_of_cable(const pm_world *w, uint32_t *link) {
+  int64_t t_ps = 0, t_back_ps = 0;
+  const int c = pm__next_channel(w, *link, &t_ps);
+  int back = -1;
+  if (pm__is_shared(w, *link)) back = pm__next_channel(w, *link ^ 1, &t_back_ps);
+  if (back < 0 || (c >= 0 && t_ps <= t_back_ps)) return c;
+  *link ^= 1;
+  return back;
+}
 /* Sends the next packet, when the link is free and there is one with room at the other end. */
-static void pm__port_run(pm_world *w, uint32_t link) {
-  pm__port *port = &w->packets->port[link];
+static void pm__port_run(pm_world *w, uint32_t first) {
+  pm__port *const own = &w->packets->port[first];
+  uint32_t link;
   int c;
-  while (port->t_free_ps <= w->now_ps && (c = pm__next_channel(w, link)) >= 0) {
+  while (link = first, own->t_free_ps <= w->now_ps && (c = pm__next_of_cable(w, &link)) >= 0) {
+    pm__port *const port = &w->packets->port[link];
     pm__channel *ch = pm__channel_of(w, link, c);
     pm__packet *k = ch->out.first;
     const int64_t latency_ps = pm__hop_ps(w, link, k->hop);
@@ -14434,6 +14551,7 @@ static void pm__port_run(pm_world *w, uint32_t link) {
     /* The tail cannot leave before it has come: behind a slower link a packet holds this one until
        then. */
     port->t_free_ps = pm__max_ps(pm__later(w->now_ps, pm__serial_ps(w, k)), k->t_tail_ps);
+    if (pm__is_shared(w, link)) w->packets->port[link ^ 1].t_free_ps = port->t_free_ps;
     if (w->uses) pm__port_used(w, link, k);
     k->t_tail_ps = pm__later(port->t_free_ps, latency_ps);
     /* The room at the far end is taken now, at departure: what is under way must find it. */
@@ -14443,8 +14561,8 @@ static void pm__port_run(pm_world *w, uint32_t link) {
                  pm__is_last_hop(k) ? k->t_tail_ps : pm__later(w->now_ps, latency_ps));
     pm__room(w, link, c);
   }
-  if (port->waiting && port->t_free_ps > w->now_ps && !port->event.pos)
-    pm__schedule(w, &port->event, port->t_free_ps);
+  if (own->waiting && own->t_free_ps > w->now_ps && !own->event.pos)
+    pm__schedule(w, &own->event, own->t_free_ps);
 }
 static void pm__port_event(pm_world *w, pm__event *event) {
   pm__port_run(w, (uint32_t)((pm__port *)(void *)event - w->packets->port));

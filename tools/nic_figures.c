@@ -361,11 +361,11 @@ static pm_platform two_switches(pm_link *links, int nodes_per_switch) {
   int n = 0;
   for (int i = 0; i < 2 * nodes_per_switch; i++) {
     pm_link *l = &links[n++];
-    *l = (pm_link){"", "", p.link_bytes_per_s, wire_ns / 2};
+    *l = (pm_link){"", "", p.link_bytes_per_s, wire_ns / 2, PM_LINK_EACH_WAY};
     snprintf(l->from, sizeof l->from, "h%d", i);
     snprintf(l->to, sizeof l->to, "s%d", i / nodes_per_switch);
   }
-  links[n++] = (pm_link){"s0", "s1", p.link_bytes_per_s, wire_ns};
+  links[n++] = (pm_link){"s0", "s1", p.link_bytes_per_s, wire_ns, PM_LINK_EACH_WAY};
   p.topology = PM_TOPO_FILE;
   memset(p.topo, 0, sizeof p.topo);
   p.node_count = 2 * nodes_per_switch;

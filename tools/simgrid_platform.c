@@ -5,15 +5,18 @@
    Expected: a platform in pm_platform_read's format; what could not be kept is said on stderr, one line each.
              Exit status 0; 1: output lost; 2: bad call, or a platform that is none of ours, with file and line.
 
-   Read are clusters (flat, FAT_TREE, TORUS, DRAGONFLY), alone or joined by links, and zones of hosts, routers,
-   links and routes whose links are cables: each lies between the same two ends in all routes. A single fat tree
-   or torus becomes our topology of that name, all else a list of cables, over which we take shortest ways. Names
-   of hosts become h0, h1 ... in their order (comments say which). Bandwidth is that of payload, as in SimGrid
-   (link_header_bytes 0). Kept are hosts, cables, bandwidths, latencies, cores; not kept are speeds of hosts,
-   storage, properties, profiles. Differences that remain: a link with sharing policy SHARED has its bandwidth
-   each way; a torus's nodes hang on their routers by a cable of their own, so ways are one latency longer; equal
-   ways of a dragonfly are chosen by destination; a backbone must be wide enough to limit nobody. The NIC's
-   constants are those of pm_platform_bxi2, of LogGP L and G the mean over pairs of hosts. */
+   Read are clusters (flat, FAT_TREE, TORUS, DRAGONFLY), alone or joined by links, zones with routing Cluster, and
+   zones of hosts, routers, links and routes. A single fat tree or torus becomes our topology of that name, all else a
+   list of cables, over which we take shortest ways: a route that is longer than another way is refused. A link
+   that lies between the same two ends in all routes is a cable; another one is a place that all its neighbours
+   meet in, and whose bandwidth they share. Kept are hosts, cables, bandwidths, latencies, sharing policies,
+   backbones, limiters, loopbacks, cores; not kept are speeds of hosts, storage, properties, profiles. Names of
+   hosts become h0, h1 ... in their order (comments say which). Bandwidth is that of payload, as in SimGrid
+   (link_header_bytes 0). Differences that remain: a transfer takes its share of links from its beginning, and its
+   latency is added at its end, where SimGrid's takes none before its latency is over; a torus's nodes hang on their
+   routers by a cable of their own, so ways are one latency longer, and all that a node sends shares that cable;
+   equal ways are chosen by destination (of dragonflies, of tori with limiters, down the parallel cables of a
+   fat tree). The NIC's constants are those of pm_platform_bxi2, of LogGP L and G the mean over pairs of hosts. */
 #include "portals_model.h"
 #define NBC_PIECES
 #include "src/base/text.h"
@@ -33,7 +36,8 @@
 #endif
 static unsigned long long line_of(XML_Parser parser) { return LINE_OF(parser); }
 
-enum { MOST = 4000000 }; /* hosts, switches, and cables of a cluster */
+enum { MOST = 4000000 };          /* hosts, switches, and cables of a cluster */
+static const double JOINT = 1e18; /* bytes/s: it holds nothing down */
 /* Names in their order, found by their hash: place holds 1 + number, 0: free. */
 typedef struct names {
   char **text;
@@ -42,31 +46,44 @@ typedef struct names {
 typedef struct cable_type {
   double bytes_per_s;
   int64_t latency_ns;
-  int ends[2], policy; /* ends: vertices, -1 not known yet */
+  int ends[2]; /* vertices, -1 not known yet */
+  pm_link_sharing sharing;
+  bool
+      is_hub; /* leads from any of its neighbours to any other: a vertex of its own, the first of ends */
 } cable_type;
-enum { DUPLEX, SHARED, FATPIPE };
 static const char *path;
 static XML_Parser parser;
-static names vertex_names, link_names;
+static names vertex_names, link_names, joints;
 static int *hosts; /* of each vertex: the host's number, -1: a router or junction */
 static cable_type *links;
 static struct cable {
-  int from, to;
+  int from, to; /* the same: what all ways through it share */
   double bytes_per_s;
   int64_t latency_ns;
-} * cables;
+  pm_link_sharing sharing;
+} * cables; /* those of clusters, then those of links */
+static double loopback_bytes_per_s;
+static int64_t loopback_ns;
 static int hosts_max, link_max, cable_count, cable_max, host_count;
 static int cluster_count, other_count, core_count = -1;
 static pm_platform native; /* of a single cluster with a topology of ours: node_count > 0 */
-static struct {
-  bool is_open;
-  int from, to, *way, count, max; /* way: numbers of links */
-} route;
+typedef struct route_type {
+  const char *element;
+  unsigned long long line;
+  int from, to, first, count; /* links: links_of[first] ... */
+  int steps;                  /* cables of the way */
+  bool is_offer;              /* taken where it is the shortest way */
+} route_type;
+static route_type *routes;
+static int route_count, route_max, *links_of, of_count, of_max;
+static bool is_route_open;
+static unsigned long long line_of_route; /* 0: the parser's */
 
 __attribute__((noreturn, format(printf, 1, 2))) static void refuse(const char *format, ...) {
   va_list args;
   fprintf(stderr, "simgrid_platform: %s:", path);
-  if (parser) fprintf(stderr, "%llu:", line_of(parser));
+  if (line_of_route || parser)
+    fprintf(stderr, "%llu:", line_of_route ? line_of_route : line_of(parser));
   fputc(' ', stderr);
   va_start(args, format);
   vfprintf(stderr, format, args);
@@ -119,7 +136,8 @@ static void say_once(const char *text) {
   while (i < 32 && said[i] && strcmp(said[i], text) != 0) i++;
   if (i == 32 || said[i]) return;
   said[i] = text;
-  fprintf(stderr, "simgrid_platform: %s:%llu: %s\n", path, line_of(parser), text);
+  fprintf(stderr, "simgrid_platform: %s:%llu: %s\n", path,
+          line_of_route ? line_of_route : line_of(parser), text);
 }
 
 /* ---- attributes ------------------------------------------------------------------------------------ */
@@ -176,12 +194,12 @@ static int64_t latency(const char *what, const char *text) {
     say_once("latencies are rounded to whole nanoseconds");
   return (int64_t)(value + 0.5);
 }
-static int policy(const char *text, int otherwise) {
+static pm_link_sharing sharing(const char *what, const char *text, pm_link_sharing otherwise) {
   if (!text) return otherwise;
-  if (strcmp(text, "SPLITDUPLEX") == 0 || strcmp(text, "FULLDUPLEX") == 0) return DUPLEX;
-  if (strcmp(text, "SHARED") == 0) return SHARED;
-  if (strcmp(text, "FATPIPE") == 0) return FATPIPE;
-  refuse("sharing_policy=\"%s\": unknown", text);
+  if (strcmp(text, "SPLITDUPLEX") == 0 || strcmp(text, "FULLDUPLEX") == 0) return PM_LINK_EACH_WAY;
+  if (strcmp(text, "SHARED") == 0) return PM_LINK_SHARED;
+  if (strcmp(text, "FATPIPE") == 0) return PM_LINK_FATPIPE;
+  refuse("%s=\"%s\": SHARED, SPLITDUPLEX and FATPIPE are known", what, text);
 }
 /* "2;4,4;1,2": the numbers of one part. ret how many */
 static int numbers(const char *text, int part, int64_t *out, int most) {
@@ -216,9 +234,10 @@ static int junction(const char *kind) {
   snprintf(name, sizeof name, " %s%d", kind, vertex_names.count);
   return vertex_add(kind, name, false);
 }
-static void cable_add(int from, int to, double bytes_per_s, int64_t latency_ns) {
+static void cable_add(int from, int to, double bytes_per_s, int64_t latency_ns,
+                      pm_link_sharing of) {
   cables = (struct cable *)more(cables, cable_count, &cable_max, sizeof *cables);
-  cables[cable_count++] = (struct cable){from, to, bytes_per_s, latency_ns};
+  cables[cable_count++] = (struct cable){from, to, bytes_per_s, latency_ns, of};
 }
 static void cores(const char **list) {
   const char *text = attribute(list, "core");
@@ -235,8 +254,12 @@ typedef struct cluster {
   int first, count; /* vertices of its hosts */
   double bytes_per_s;
   int64_t latency_ns;
+  pm_link_sharing sharing;
   const char *shape;
 } cluster;
+static void cluster_cable(const cluster *c, int from, int to, double times_wide) {
+  cable_add(from, to, c->bytes_per_s * times_wide, c->latency_ns, c->sharing);
+}
 /* "0-15,20": hosts of these numbers */
 static void radical(cluster *c, const char *prefix, const char *suffix, const char *text) {
   const size_t bytes = strlen(prefix) + strlen(suffix) + 24;
@@ -266,16 +289,12 @@ static void flat(const cluster *c, const char **list) {
     refuse("out of memory");
   const int middle = vertex_add("cluster", router && *router ? router : name, false);
   free(name);
-  int64_t latency_ns = c->latency_ns;
   if (bb) {
-    if (bandwidth("bb_bw", bb) < c->bytes_per_s * c->count)
-      refuse(
-          "cluster: its backbone is narrower than all its hosts together: cables cannot say that");
     const char *bb_lat = attribute(list, "bb_lat");
-    latency_ns += latency("bb_lat", bb_lat ? bb_lat : "0") / 2;
-    say_once("the backbone limits nobody; half of its latency is added to each host's cable");
+    cable_add(middle, middle, bandwidth("bb_bw", bb), bb_lat ? latency("bb_lat", bb_lat) : 0,
+              sharing("bb_sharing_policy", attribute(list, "bb_sharing_policy"), PM_LINK_SHARED));
   }
-  for (int i = 0; i < c->count; i++) cable_add(c->first + i, middle, c->bytes_per_s, latency_ns);
+  for (int i = 0; i < c->count; i++) cluster_cable(c, c->first + i, middle, 1);
 }
 static void has_hosts(const cluster *c, const char *shape, int64_t count) {
   if (count > MOST) refuse("cluster: the %s has more than %d hosts", shape, MOST);
@@ -311,11 +330,10 @@ static void fat_tree(const cluster *c) {
     for (int64_t i = 0; i < above; i++) junction("switch");
     for (int64_t s = 0; s < subtrees; s++)
       for (int64_t b = 0; b < width; b++)
-        for (int64_t port = 0; port < up[l]; port++)
-          for (int64_t k = 0; k < many[l]; k++)
-            cable_add(below + (int)(s * width + b),
-                      first + (int)(s / down[l] * next + b + port * width), c->bytes_per_s,
-                      c->latency_ns);
+        for (int64_t k = 0; k < many[l]; k++)
+          for (int64_t port = 0; port < up[l]; port++)
+            cluster_cable(c, below + (int)(s * width + b),
+                          first + (int)(s / down[l] * next + b + port * width), 1);
     below = first;
     span *= down[l];
     width = next;
@@ -333,10 +351,10 @@ static void torus(const cluster *c) {
   for (int d = 0; d < dimensions; d++, stride *= size[d - 1]) /* joined to others: hosts pass on */
     for (int i = 0; i < c->count && size[d] > 1; i++)
       if (size[d] > 2 || i / stride % size[d] == 0)
-        cable_add(c->first + i,
-                  c->first + (int)(i - i / stride % size[d] * stride +
-                                   (i / stride + 1) % size[d] * stride),
-                  c->bytes_per_s, c->latency_ns);
+        cluster_cable(c, c->first + i,
+                      c->first + (int)(i - i / stride % size[d] * stride +
+                                       (i / stride + 1) % size[d] * stride),
+                      1);
 }
 /* Groups of chassis of routers: green cables within a chassis, black between equal routers of a group's
    chassis, blue from router j of group i to router i of group j; n cables are one of n times the width. */
@@ -353,39 +371,43 @@ static void dragonfly(const cluster *c) {
     refuse("cluster: a dragonfly of more groups than routers in a group");
   const int first = vertex_names.count;
   for (int64_t i = 0; i < group[0] * of; i++) junction("router");
-  for (int i = 0; i < c->count; i++)
-    cable_add(c->first + i, first + (int)(i / nodes), c->bytes_per_s, c->latency_ns);
+  for (int i = 0; i < c->count; i++) cluster_cable(c, c->first + i, first + (int)(i / nodes), 1);
   for (int64_t g = 0; g < group[0]; g++) {
     for (int64_t i = 0; i < of; i++) {
       for (int64_t j = i + 1; j < (i / router[0] + 1) * router[0]; j++)
-        cable_add(first + (int)(g * of + i), first + (int)(g * of + j),
-                  c->bytes_per_s * (double)router[1], c->latency_ns);
+        cluster_cable(c, first + (int)(g * of + i), first + (int)(g * of + j), (double)router[1]);
       for (int64_t j = i + router[0]; j < of; j += router[0])
-        cable_add(first + (int)(g * of + i), first + (int)(g * of + j),
-                  c->bytes_per_s * (double)chassis[1], c->latency_ns);
+        cluster_cable(c, first + (int)(g * of + i), first + (int)(g * of + j), (double)chassis[1]);
     }
     for (int64_t h = g + 1; h < group[0]; h++)
-      cable_add(first + (int)(g * of + h), first + (int)(h * of + g),
-                c->bytes_per_s * (double)group[1], c->latency_ns);
+      cluster_cable(c, first + (int)(g * of + h), first + (int)(h * of + g), (double)group[1]);
   }
 }
+/* What each of these vertices lets through. */
+static void limit(const char *limiter, int first, int end) {
+  for (int v = first; limiter && v < end; v++)
+    cable_add(v, v, bandwidth("limiter_link", limiter), 0, PM_LINK_SHARED);
+}
 static void cluster_begin(const char **list) {
-  cluster c = {0, 0, 0, 0, attribute(list, "topo_parameters")};
-  const char *shape = attribute(list, "topology"), *suffix = attribute(list, "suffix");
-  if (attribute(list, "limiter_link")) refuse("cluster: limiter_link cannot be kept");
+  cluster c = {.shape = attribute(list, "topo_parameters")};
+  const char *shape = attribute(list, "topology"), *suffix = attribute(list, "suffix"),
+             *loopback = attribute(list, "loopback_bw"), *limiter = attribute(list, "limiter_link");
   c.bytes_per_s = bandwidth("bw", needed("cluster", list, "bw"));
   c.latency_ns = latency("lat", needed("cluster", list, "lat"));
-  switch (policy(attribute(list, "sharing_policy"), DUPLEX)) {
-  case SHARED: say_once("links with sharing policy SHARED have their bandwidth each way"); break;
-  case FATPIPE: refuse("cluster: sharing_policy FATPIPE cannot be kept"); break;
-  default: break;
+  c.sharing = sharing("sharing_policy", attribute(list, "sharing_policy"), PM_LINK_EACH_WAY);
+  if (loopback) {
+    loopback_bytes_per_s = bandwidth("loopback_bw", loopback);
+    loopback = attribute(list, "loopback_lat");
+    loopback_ns = loopback ? latency("loopback_lat", loopback) : 0;
   }
   cores(list);
   radical(&c, needed("cluster", list, "prefix"), suffix ? suffix : "",
           needed("cluster", list, "radical"));
   cluster_count++;
+  if (limiter || c.sharing != PM_LINK_EACH_WAY) other_count++; /* more than our topologies have */
   if (!shape || strcmp(shape, "FLAT") == 0) {
     flat(&c, list);
+    limit(limiter, c.first, c.first + c.count);
     return;
   }
   if (!c.shape) refuse("cluster: topo_parameters is missing");
@@ -397,20 +419,91 @@ static void cluster_begin(const char **list) {
     dragonfly(&c);
   else
     refuse("cluster: topology=\"%s\": FLAT, FAT_TREE, TORUS and DRAGONFLY are known", shape);
+  limit(limiter, c.first, vertex_names.count);
   native.link_bytes_per_s = c.bytes_per_s;
   native.wire_latency_ns = native.switch_latency_ns = c.latency_ns;
 }
 
 /* ---- zones ----------------------------------------------------------------------------------------------- */
 static void link_begin(const char **list) {
-  const cable_type l = {bandwidth("bandwidth", needed("link", list, "bandwidth")),
-                        attribute(list, "latency") ? latency("latency", attribute(list, "latency"))
-                                                   : 0,
-                        {-1, -1},
-                        policy(attribute(list, "sharing_policy"), SHARED)};
+  const char *const late = attribute(list, "latency");
+  const cable_type l = {
+      .bytes_per_s = bandwidth("bandwidth", needed("link", list, "bandwidth")),
+      .latency_ns = late ? latency("latency", late) : 0,
+      .sharing = sharing("sharing_policy", attribute(list, "sharing_policy"), PM_LINK_SHARED)};
   const int number = name_add("link", &link_names, needed("link", list, "id"));
   links = (cable_type *)more(links, number, &link_max, sizeof *links);
   links[number] = l;
+}
+/* Next to a hub: nothing lies between. */
+static void join(int at, int hub) {
+  char name[32];
+  if (at == hub) return;
+  snprintf(name, sizeof name, "%d %d", at < hub ? at : hub, at < hub ? hub : at);
+  if (name_find(&joints, name) >= 0) return;
+  name_add("joint", &joints, name);
+  cable_add(at, hub, JOINT, 0, PM_LINK_FATPIPE);
+}
+/* The zones that are open, the platform's first. star: with routing Cluster its hosts, its router and its backbone meet
+   in one place; else -1. */
+enum { ZONES = 64 };
+static struct {
+  int star;
+  bool searches; /* ways are searched for: longer routes are not taken */
+} zone[ZONES] = {{-1, false}};
+static int depth;
+static void zone_begin(const char **list) {
+  const char *routing = attribute(list, "routing");
+  if (!routing) routing = "";
+  if (++depth == ZONES) refuse("zone: more than %d within each other", ZONES - 1);
+  zone[depth].star = strcmp(routing, "Cluster") == 0 ? junction("star") : -1;
+  zone[depth].searches = strcmp(routing, "Floyd") == 0 || strncmp(routing, "Dijkstra", 8) == 0;
+}
+static void in_star(const char *element) {
+  if (zone[depth].star < 0) refuse("%s outside of a zone with routing=\"Cluster\"", element);
+}
+static void cabinet_begin(const char **list) {
+  const char *suffix = attribute(list, "suffix");
+  cluster c = {.bytes_per_s = bandwidth("bw", needed("cabinet", list, "bw")),
+               .latency_ns = latency("lat", needed("cabinet", list, "lat")),
+               .sharing = PM_LINK_EACH_WAY};
+  in_star("cabinet");
+  cores(list);
+  radical(&c, needed("cabinet", list, "prefix"), suffix ? suffix : "",
+          needed("cabinet", list, "radical"));
+  for (int i = 0; i < c.count; i++) cluster_cable(&c, c.first + i, zone[depth].star, 1);
+}
+static void backbone_begin(const char **list) {
+  in_star("backbone");
+  cable_add(zone[depth].star, zone[depth].star,
+            bandwidth("bandwidth", needed("backbone", list, "bandwidth")),
+            latency("latency", needed("backbone", list, "latency")),
+            sharing("sharing_policy", attribute(list, "sharing_policy"), PM_LINK_SHARED));
+}
+/* One direction of a link that is SPLITDUPLEX is named with an end: "l_UP" of "l". */
+static int link_of(const char *id, const char *end) {
+  int number = name_find(&link_names, id);
+  const size_t bytes = strlen(id), off = strlen(end);
+  if (number < 0 && bytes > off && strcmp(id + bytes - off, end) == 0) {
+    char *const name = copy_of(id);
+    name[bytes - off] = 0;
+    number = name_find(&link_names, name);
+    free(name);
+  }
+  if (number < 0) refuse("host_link: there is no link %s (before this line)", id);
+  return number;
+}
+static void host_link_begin(const char **list) {
+  const int host = name_find(&vertex_names, needed("host_link", list, "id")),
+            up = link_of(needed("host_link", list, "up"), "_UP"),
+            down = link_of(needed("host_link", list, "down"), "_DOWN");
+  in_star("host_link");
+  if (host < 0) refuse("host_link: there is no host %s", attribute(list, "id"));
+  if (links[up].bytes_per_s != links[down].bytes_per_s ||
+      links[up].latency_ns != links[down].latency_ns)
+    refuse("host_link: up and down differ: they are no cable");
+  cable_add(host, zone[depth].star, links[up].bytes_per_s, links[up].latency_ns,
+            up == down ? links[up].sharing : PM_LINK_EACH_WAY);
 }
 static void route_begin(const char *element, const char **list, const char *src, const char *dst) {
   const char *ends[2] = {needed(element, list, src), needed(element, list, dst)};
@@ -418,57 +511,196 @@ static void route_begin(const char *element, const char **list, const char *src,
   for (int i = 0; i < 2; i++)
     if ((at[i] = name_find(&vertex_names, ends[i])) < 0)
       refuse("%s: there is no host or router %s", element, ends[i]);
-  route.is_open = 1;
-  route.from = at[0];
-  route.to = at[1];
-  route.count = 0;
+  if (is_route_open) refuse("%s within a route", element);
+  routes = (route_type *)more(routes, route_count, &route_max, sizeof *routes);
+  element = strcmp(element, "route") == 0 ? "route" : "zoneRoute"; /* the parser's does not stay */
+  routes[route_count++] =
+      (route_type){element, line_of(parser), at[0], at[1], of_count, 0, 0, zone[depth].searches};
+  is_route_open = true;
 }
-/* From one end, link by link: each has the ends that an earlier route gave it, or gets them now. */
-static void route_end(const char *element) {
-  int at = route.from;
-  route.is_open = 0;
-  if (!route.count && route.from != route.to) refuse("%s: no link_ctn", element);
-  if (route.from == route.to) return; /* to itself */
-  for (int i = 0; i < route.count; i++) {
-    cable_type *l = &links[route.way[i]];
-    const char *id = link_names.text[route.way[i]];
-    const bool is_last = i + 1 == route.count;
-    if (l->ends[0] < 0) {
-      int next = -1; /* where the next link begins, if that is known */
-      if (is_last)
-        next = route.to;
-      else if (links[route.way[i + 1]].ends[0] >= 0) {
-        const cable_type *n = &links[route.way[i + 1]];
-        const int far = i + 2 == route.count ? route.to : -1;
-        next = far >= 0 && n->ends[0] == far   ? n->ends[1]
-               : far >= 0 && n->ends[1] == far ? n->ends[0]
-                                               : n->ends[0];
-      } else
-        next = junction("junction");
-      if (l->policy == FATPIPE) refuse("link %s: sharing_policy FATPIPE cannot be kept", id);
-      if (l->policy == SHARED)
-        say_once("links with sharing policy SHARED have their bandwidth each way");
-      l->ends[0] = at;
-      l->ends[1] = next;
-      if (at == next) refuse("%s: link %s would lead to where it begins", element, id);
-      cable_add(at, next, l->bytes_per_s, l->latency_ns);
-    }
-    if (at != l->ends[0] && at != l->ends[1])
-      refuse("%s: link %s does not begin where the way is: it is no cable between two ends",
-             element, id);
-    at = at == l->ends[0] ? l->ends[1] : l->ends[0];
+/* One to itself says what lies between processes of a node. */
+static void route_end(void) {
+  const route_type *r = &routes[route_count - 1];
+  is_route_open = false;
+  if (!r->count && r->from != r->to) refuse("%s: no link_ctn", r->element);
+  if (r->from != r->to) return;
+  if (r->count == 1) {
+    loopback_bytes_per_s = links[links_of[r->first]].bytes_per_s;
+    loopback_ns = links[links_of[r->first]].latency_ns;
   }
-  if (at != route.to) refuse("%s: its links do not lead to its end: they are no cables", element);
+  route_count--;
+}
+/* From one end, link by link: each has the ends that an earlier route gave it, or gets them now. ret the number of a
+   link that is no cable between two ends, and may be a hub; -1: all are what they are */
+static int route_lay(route_type *r) {
+  int at = r->from, i = 0;
+  for (r->steps = 0; i < r->count; i++) {
+    cable_type *l = &links[links_of[r->first + i]];
+    const cable_type *after =
+        i + 1 < r->count ? l + (links_of[r->first + i + 1] - links_of[r->first + i]) : NULL;
+    if (l->is_hub) {
+      r->steps += at != l->ends[0];
+      join(at, l->ends[0]);
+      at = l->ends[0];
+      continue;
+    }
+    if (l->ends[0] < 0) { /* the other end: where the next link begins, if that is known */
+      const int far = i + 2 == r->count ? r->to : -1;
+      l->ends[0] = at;
+      l->ends[1] = !after                                    ? r->to
+                   : after->ends[0] < 0                      ? junction("junction")
+                   : !after->is_hub && after->ends[0] == far ? after->ends[1]
+                                                             : after->ends[0];
+      if (at == l->ends[1]) break;
+      cable_add(at, l->ends[1], l->bytes_per_s, l->latency_ns, l->sharing);
+    }
+    if (at != l->ends[0] && at != l->ends[1]) break;
+    at = at == l->ends[0] ? l->ends[1] : l->ends[0];
+    r->steps++;
+  }
+  if (i == r->count && at == r->to) return -1;
+  if (i == r->count) {
+    i--;
+    if (links[links_of[r->first + i]].is_hub) {
+      join(at, r->to);
+      r->steps++;
+      return -1;
+    }
+  }
+  if (links[links_of[r->first + i]].sharing == PM_LINK_EACH_WAY)
+    refuse("%s: link %s does not lead on from where the way is: it is no cable between two ends",
+           r->element, link_names.text[links_of[r->first + i]]);
+  return links_of[r->first + i];
+}
+/* What comes before a link and after it in a route is on different sides of a cable; what is on both sides of one is
+   around a hub. Sides: of each link and neighbour the one that it stands for, and whether it is opposite. */
+static names sides;
+static struct side {
+  int same;
+  bool is_opposite;
+} * side;
+static int side_max;
+static int side_of(int link, char kind, int neighbour) {
+  char name[48];
+  snprintf(name, sizeof name, "%d %c%d", link, kind, neighbour);
+  const int known = name_find(&sides, name);
+  if (known >= 0) return known;
+  side = (struct side *)more(side, sides.count, &side_max, sizeof *side);
+  side[sides.count] = (struct side){sides.count, false};
+  return name_add("side", &sides, name);
+}
+static struct side side_root(int at) {
+  struct side root = {at, false};
+  while (side[root.same].same != root.same) {
+    root.is_opposite ^= side[root.same].is_opposite;
+    root.same = side[root.same].same;
+  }
+  return root;
+}
+static void hubs_find(void) {
+  for (int i = 0; i < route_count; i++) {
+    const route_type *r = &routes[i];
+    const int *of = links_of + r->first;
+    for (int k = 0; k < r->count; k++) {
+      const struct side before = side_root(k ? side_of(of[k], 'l', of[k - 1])
+                                             : side_of(of[k], 'v', r->from)),
+                        after = side_root(k + 1 < r->count ? side_of(of[k], 'l', of[k + 1])
+                                                           : side_of(of[k], 'v', r->to));
+      if (before.same != after.same)
+        side[before.same] = (struct side){after.same, before.is_opposite == after.is_opposite};
+      else if (before.is_opposite == after.is_opposite)
+        links[of[k]].is_hub = links[of[k]].sharing != PM_LINK_EACH_WAY;
+    }
+  }
+}
+static int by_length(const void *a, const void *b) {
+  const route_type *x = (const route_type *)a, *y = (const route_type *)b;
+  return x->count != y->count ? x->count - y->count : x->first - y->first;
+}
+/* Short routes first: they say best between which ends a cable lies. Until no link turns out to be a hub. */
+static void routes_lay(void) {
+  const int cluster_cables = cable_count;
+  bool is_settled = false;
+  hubs_find();
+  if (route_count) qsort(routes, (size_t)route_count, sizeof *routes, by_length);
+  while (!is_settled) {
+    is_settled = true;
+    cable_count = cluster_cables;
+    joints.count = 0;
+    free(joints.place);
+    joints.place = NULL, joints.places = 0;
+    for (int i = 0; i < link_names.count; i++) {
+      links[i].ends[0] = links[i].ends[1] = -1;
+      if (!links[i].is_hub) continue;
+      links[i].ends[0] = junction("hub");
+      cable_add(links[i].ends[0], links[i].ends[0], links[i].bytes_per_s, links[i].latency_ns,
+                links[i].sharing);
+    }
+    for (int i = 0; i < route_count; i++) {
+      line_of_route = routes[i].line;
+      const int hub = route_lay(&routes[i]);
+      if (hub >= 0) links[hub].is_hub = true, is_settled = false;
+    }
+  }
+  line_of_route = 0;
+}
+/* The network takes shortest ways: no route may be longer than these. */
+static void routes_check(void) {
+  const int vertices = vertex_names.count;
+  int *const first = (int *)calloc((size_t)vertices + 2, sizeof(int)),
+             *const next = (int *)calloc(2 * (size_t)cable_count + 1, sizeof(int)),
+             *const far = (int *)calloc((size_t)vertices + 1, sizeof(int)),
+             *const ways = (int *)calloc((size_t)vertices + 1, sizeof(int)),
+             *const queue = (int *)calloc((size_t)vertices + 1, sizeof(int));
+  double work = 0;
+  if (!first || !next || !far || !ways || !queue) refuse("out of memory");
+  for (int k = 0; k < cable_count; k++) first[cables[k].from]++, first[cables[k].to]++;
+  for (int v = 0; v <= vertices; v++) first[v + 1] += first[v];
+  for (int k = 0; k < cable_count; k++)
+    next[--first[cables[k].from]] = cables[k].to, next[--first[cables[k].to]] = cables[k].from;
+  for (int i = 0; i < route_count && work < 1e9; i++) {
+    const route_type *r = &routes[i];
+    int head = 0, tail = 0;
+    if (r->steps < 2 || r->is_offer) continue;
+    work += vertices + 2 * cable_count;
+    for (int v = 0; v < vertices; v++) far[v] = -1, ways[v] = 0;
+    queue[tail++] = r->from, far[r->from] = 0, ways[r->from] = 1;
+    while (head < tail && queue[head] != r->to) {
+      const int v = queue[head++];
+      for (int k = first[v]; k < first[v + 1]; k++) {
+        if (far[next[k]] < 0) far[next[k]] = far[v] + 1, queue[tail++] = next[k];
+        if (far[next[k]] == far[v] + 1 && ways[next[k]] < 2) ways[next[k]] += ways[v];
+      }
+    }
+    line_of_route = r->line;
+    if (far[r->to] < r->steps)
+      refuse("%s: there is a shorter way than this one, which would be taken", r->element);
+    if (ways[r->to] > 1)
+      say_once("of ways of equal length another one than the route's may be taken");
+  }
+  line_of_route = 0;
+  free(first), free(next), free(far), free(ways), free(queue);
 }
 static void begin(void *unused, const char *name, const char **list) {
-  static const char *const kept_out[] = {"platform", "zone",      "AS", "prop",
-                                         "config",   "backbone_", NULL};
+  static const char *const kept_out[] = {"platform", "prop", "config", NULL};
+  static const char *const machine[] = {"disk",  "storage", "storage_type",  "mount", "model_prop",
+                                        "trace", "content", "trace_connect", NULL};
   (void)unused;
   if (strcmp(name, "host") == 0) {
     cores(list);
     vertex_add("host", needed("host", list, "id"), true), other_count++;
-  } else if (strcmp(name, "router") == 0)
-    vertex_add("router", needed("router", list, "id"), false), other_count++;
+  } else if (strcmp(name, "router") == 0) {
+    const int router = vertex_add("router", needed("router", list, "id"), false);
+    if (zone[depth].star >= 0) cable_add(zone[depth].star, router, JOINT, 0, PM_LINK_FATPIPE);
+    other_count++;
+  } else if (strcmp(name, "zone") == 0 || strcmp(name, "AS") == 0)
+    zone_begin(list);
+  else if (strcmp(name, "cabinet") == 0)
+    cabinet_begin(list), other_count++;
+  else if (strcmp(name, "backbone") == 0)
+    backbone_begin(list), other_count++;
+  else if (strcmp(name, "host_link") == 0)
+    host_link_begin(list);
   else if (strcmp(name, "link") == 0)
     link_begin(list), other_count++;
   else if (strcmp(name, "cluster") == 0)
@@ -478,25 +710,31 @@ static void begin(void *unused, const char *name, const char **list) {
   else if (strcmp(name, "zoneRoute") == 0 || strcmp(name, "ASroute") == 0)
     route_begin(name, list, "gw_src", "gw_dst");
   else if (strcmp(name, "link_ctn") == 0) {
-    if (!route.is_open) refuse("link_ctn outside of a route");
-    route.way = (int *)more(route.way, route.count, &route.max, sizeof *route.way);
+    if (!is_route_open) refuse("link_ctn outside of a route");
+    links_of = (int *)more(links_of, of_count, &of_max, sizeof *links_of);
     const char *id = needed("link_ctn", list, "id");
-    route.way[route.count] = name_find(&link_names, id);
-    if (route.way[route.count++] < 0)
-      refuse("link_ctn: there is no link %s (before this line)", id);
+    links_of[of_count] = name_find(&link_names, id);
+    routes[route_count - 1].count++;
+    if (links_of[of_count++] < 0) refuse("link_ctn: there is no link %s (before this line)", id);
   } else {
     for (int i = 0; kept_out[i]; i++)
       if (strcmp(name, kept_out[i]) == 0) return;
-    refuse("<%s> is not known here; known are platform, zone, cluster, host, router, link, route, "
-           "zoneRoute, link_ctn, prop and config",
+    for (int i = 0; machine[i]; i++)
+      if (strcmp(name, machine[i]) == 0) {
+        say_once("disks, storage and profiles are not kept");
+        return;
+      }
+    refuse("<%s> is not known here; known are platform, zone, cluster, cabinet, host, router, "
+           "link, host_link, backbone, route, zoneRoute, link_ctn, prop and config",
            name);
   }
 }
 static void end(void *unused, const char *name) {
   (void)unused;
-  if (route.is_open && (strcmp(name, "route") == 0 || strcmp(name, "zoneRoute") == 0 ||
+  if (is_route_open && (strcmp(name, "route") == 0 || strcmp(name, "zoneRoute") == 0 ||
                         strcmp(name, "ASroute") == 0))
-    route_end(name);
+    route_end();
+  if (strcmp(name, "zone") == 0 || strcmp(name, "AS") == 0) depth--;
 }
 
 /* ---- the platform ------------------------------------------------------------------------------------------ */
@@ -576,7 +814,9 @@ static void take_links(pm_platform *p, pm_link *list) {
       end_name(cables[i].to, list[i].to, sizeof list[i].to);
       list[i].bytes_per_s = cables[i].bytes_per_s;
       list[i].latency_ns = cables[i].latency_ns;
-      if (p->link_bytes_per_s < cables[i].bytes_per_s) p->link_bytes_per_s = cables[i].bytes_per_s;
+      list[i].sharing = cables[i].sharing;
+      if (p->link_bytes_per_s < cables[i].bytes_per_s && cables[i].bytes_per_s < JOINT)
+        p->link_bytes_per_s = cables[i].bytes_per_s;
     }
   }
 }
@@ -594,11 +834,17 @@ int main(int argc, char **argv) {
   if (!count) return fputs(command.usage, stderr), 2;
   path = argv[1];
   read_file();
+  routes_lay();
+  routes_check();
   if (host_count < 1) refuse("no hosts");
   p.node_count = host_count;
   snprintf(p.name, sizeof p.name, "simgrid");
   p.link_header_bytes = 0;
   if (core_count > 0) p.cores_per_node_count = core_count;
+  if (loopback_bytes_per_s > 0) {
+    p.intra_bytes_per_s = loopback_bytes_per_s;
+    p.intra_latency_ns = loopback_ns;
+  }
   pm_link *list = (pm_link *)calloc((size_t)cable_count + 1, sizeof *list);
   if (!list) refuse("out of memory");
   take_links(&p, list);

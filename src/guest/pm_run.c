@@ -592,6 +592,8 @@ int main(int argc, char **argv) {
   for (guest_part *p = parts; p; p = p->next)
     if (p->settings) p->settings(&s.desc, &platform);
   const pm_status made = pm_world_create(&s.desc, &world);
+  if (made == PM_E_PLATFORM && s.desc.carrier && !*why) /* it has been checked when it was read */
+    why = "--level rtl: cables have their bandwidth each way there, and switches share none";
   if (made) guest_refuse("the simulated machine: %s", *why ? why : pm_status_text(made));
   guest_output_begin(s.prefix);
   make_guests(world, program_argc, program_argv);

@@ -11,6 +11,11 @@ PM__PRIVATE uint32_t pm__node_resource(const pm_world *w, int nic, int which) {
 PM__PRIVATE double pm__payload_ratio(const pm_platform *p) {
   return (double)p->link_packet_bytes / (double)(p->link_packet_bytes + p->link_header_bytes);
 }
+PM__PRIVATE double pm__link_rate(const pm_world *w, uint32_t link) {
+  return (w->graph ? w->graph->bytes_per_s[link % pm__rail_links(w) / 2]
+                   : w->plat.link_bytes_per_s) *
+         pm__payload_ratio(&w->plat);
+}
 /* A PCI root carries what its node's cables carry and nothing else, where no two NICs share it: if it is wider
    than all these cables together it never holds a flow down, and none need cross it. */
 static bool pm__pci_is_wide(const pm_world *w) {
@@ -86,8 +91,8 @@ PM__PRIVATE int pm__links_make(pm_world *w) {
   w->link_count = (int)all;
   w->free_limit = PM__NO_LINK;
   for (i = 0; i < net; i++)
-    w->links[i].cap = (w->graph ? w->graph->bytes_per_s[i % rail / 2] : p->link_bytes_per_s) *
-                      pm__payload_ratio(p);
+    w->links[i].cap =
+        pm__is_fatpipe(w, (uint32_t)i) ? PM__UNLIMITED : pm__link_rate(w, (uint32_t)i);
   for (i = net; i < all; i++)
     w->links[i].cap =
         (i - net) % per_node + 1 == per_node ? p->intra_bytes_per_s : p->pci_bytes_per_s;
@@ -795,6 +800,26 @@ PM__PRIVATE void pm__flows_end(pm_world *w, pm__event *event) {
   while (w->ends[1] <= w->now_ps && !w->stopped) pm__flow_end(w, pm__ends_first(w));
   if (!w->solve_is_due) pm__ends_next(w); /* else the solver does it */
 }
+/* Cables that it shares with those that go the other way; each once, also where it comes back over it. */
+static void pm__flow_shares(const pm_world *w, pm__flow *f) {
+  int h, k, n = 0;
+  for (h = 0; h < f->link_count; h++) {
+    const uint32_t link = pm__link_of_flows(w, f->link[h]);
+    for (k = 0; k < n && f->link[k] != link; k++) {
+    }
+    if (k == n) f->link[n++] = link;
+  }
+  f->link_count = (uint16_t)n;
+}
+/* The narrowest fatpipe of its way, which holds it down as no other flow does. */
+static double pm__flow_fatpipes(const pm_world *w, const pm__flow *f, double cap) {
+  int h;
+  for (h = 0; h < f->link_count; h++)
+    if (f->link[h] < (uint32_t)w->net_link_count && pm__is_fatpipe(w, f->link[h]) &&
+        pm__link_rate(w, f->link[h]) < cap)
+      cap = pm__link_rate(w, f->link[h]);
+  return cap;
+}
 /* The flow's links, with room for three more. ret 0: out of memory */
 PM__INLINE_HERE int pm__flow_take_way(const pm_world *w, pm__flow *f, const pm__known_way *way) {
   int links = way ? way->link_count : 0, left_out = 0;
@@ -813,6 +838,7 @@ PM__INLINE_HERE int pm__flow_take_way(const pm_world *w, pm__flow *f, const pm__
   if (links) memcpy(f->link, way->link, (size_t)(links - left_out) * sizeof *f->link);
   if (left_out) f->link[links - 1 - left_out] = way->link[links - 1];
   f->link_count = (uint16_t)(links - left_out);
+  if (w->graph && w->graph->shares) pm__flow_shares(w, f);
   f->bottleneck = PM__NO_LINK;
   return 1;
 }
@@ -840,6 +866,7 @@ PM__PRIVATE pm__flow *pm__flow_new(pm_world *w, const pm__known_way *way) {
    ret 0: out of memory */
 PM__PRIVATE int pm__flow_go(pm_world *w, pm__flow *f, double bytes, double cap) {
   int h, alone = 1;
+  if (w->graph && w->graph->shares) cap = pm__flow_fatpipes(w, f, cap);
   f->remaining_bytes = bytes;
   f->is_limited = cap < PM__UNLIMITED || !f->link_count;
   for (h = 0; h < f->link_count && f->is_limited; h++)
@@ -958,7 +985,7 @@ PM__PRIVATE void pm__stranded_go(pm_world *w) {
 }
 PM_API double pm_link_bytes_per_s(const pm_world *world, int link) {
   return world && link >= 0 && link < world->net_link_count
-             ? world->links[link].cap / pm__payload_ratio(&world->plat)
+             ? pm__link_rate(world, (uint32_t)link) / pm__payload_ratio(&world->plat)
              : 0;
 }
 /* Of a link that flows leave out, see pm__narrow_levels: of all flows those whose ways lead over it. */

@@ -104,6 +104,8 @@ typedef struct pm__due { /* a link whose level is to be found anew */
 enum { PM__PCI_READ, PM__PCI_WRITE, PM__MEMORY };
 PM__PRIVATE uint32_t pm__node_resource(const pm_world *w, int nic, int which);
 PM__PRIVATE double pm__payload_ratio(const pm_platform *p);
+/* Of payload that crosses this link of the network alone. */
+PM__PRIVATE double pm__link_rate(const pm_world *w, uint32_t link);
 /* Its rate now, in bytes/s; 0: not found yet. */
 PM__PRIVATE double pm__flow_rate(const pm_world *w, const pm__flow *f);
 /* A flow over a known way (NULL: none) and room for two links more. NULL: out of memory */

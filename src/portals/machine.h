@@ -431,6 +431,16 @@ static inline int pm__nic_rail(const pm_world *w, int nic) {
 static inline uint32_t pm__rail_links(const pm_world *w) {
   return (uint32_t)(w->net_link_count / (int)w->plat.nic_count);
 }
+static inline bool pm__is_fatpipe(const pm_world *w, uint32_t link) {
+  return w->graph && w->graph->sharing[link % pm__rail_links(w) / 2] == PM_LINK_FATPIPE;
+}
+static inline bool pm__is_shared(const pm_world *w, uint32_t link) {
+  return w->graph && w->graph->sharing[link % pm__rail_links(w) / 2] == PM_LINK_SHARED;
+}
+/* Both directions of a cable that is shared are its first one. */
+static inline uint32_t pm__link_of_flows(const pm_world *w, uint32_t link) {
+  return pm__is_shared(w, link) ? link & ~1u : link;
+}
 /* From the beginning of a way's link number `hop` to that of the next one. */
 static inline int64_t pm__hop_ps(const pm_world *w, uint32_t link, int hop) {
   if (w->graph) return w->graph->latency_ns[link % pm__rail_links(w) / 2] * PM__PS;

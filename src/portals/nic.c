@@ -77,7 +77,7 @@ static inline pm__known_way *pm__way_of(pm_world *w, pm__message *m, int from, i
 /* Cables of any speed: how long this one takes for its bytes alone. */
 static int64_t pm__serial_over_ps(const pm_world *w, uint32_t link, uint64_t payload) {
   const double bytes = payload ? pm__wire_bytes(w, payload) : (double)w->plat.ack_bytes;
-  return pm__bytes_ps(bytes, w->links[link].cap / pm__payload_ratio(&w->plat));
+  return pm__bytes_ps(bytes, pm_link_bytes_per_s(w, (int)link));
 }
 /* From the first byte to the last one, where it leaves its NIC: as fast as the first cable is. */
 static int64_t pm__leaves_ps(pm_world *w, const pm__message *m, uint64_t payload) {
@@ -92,7 +92,7 @@ static double pm__way_bytes_per_s(const pm_world *w, const pm__known_way *way) {
   int h;
   if (!w->graph) return least;
   for (h = 0, least = PM__UNLIMITED; h < way->link_count; h++)
-    if (w->links[way->link[h]].cap < least) least = w->links[way->link[h]].cap;
+    if (pm__link_rate(w, way->link[h]) < least) least = pm__link_rate(w, way->link[h]);
   return least;
 }
 PM__APART static void pm__crossed(pm_world *w, const pm__message *m, uint32_t link, int64_t t_ps,
@@ -172,6 +172,11 @@ static void pm__draw_out(pm_world *w, pm__message *m, uint32_t link, int64_t wai
   m->way.d_tail_ps = pm__max_ps(pm__serial_over_ps(w, link, pm__job_bytes(m)), before_ps - wait_ps);
   m->way.d_rest_ps = pm__sum_ps(m->way.d_rest_ps, m->way.d_tail_ps - before_ps);
 }
+/* Until when what crosses it holds others up; nobody on a fatpipe. */
+static int64_t *pm__busy_of(pm_world *w, uint32_t link) {
+  if (pm__is_fatpipe(w, link)) w->busy_ps[link] = 0;
+  return &w->busy_ps[pm__link_of_flows(w, link)];
+}
 /* The next link of its way is due, perhaps more with it.
    ret how long until it has to come again; < 0: not at all, it is there. 0: now, but behind what else happens now: who
    has just gone ahead of a tail on a link goes ahead of it on the next one too */
@@ -182,7 +187,7 @@ PM__APART static int64_t pm__cross_any(pm_world *w, pm__message *m, const pm__kn
   if (count != m->way.link_count)
     h = count; /* sent again, or a repair: it goes on where it was, without waits */
   while (h < count) {
-    int64_t *const busy_ps = &w->busy_ps[way->link[h]];
+    int64_t *const busy_ps = pm__busy_of(w, way->link[h]);
     const int64_t due_ps = pm__due_ps(w, way, h), t_ps = w->now_ps - m->way.d_lag_ps - due_ps;
     const int64_t wait_ps = *busy_ps > t_ps ? *busy_ps - t_ps : 0;
     int64_t next_ps = 0;

@@ -159,6 +159,14 @@ static int pm__way_to_itself(const pm_world *w, uint32_t base, int node, int64_t
   }
   return -1;
 }
+static int pm__inner_of(const pm_world *w, int vertex) {
+  return w->graph ? w->graph->inner[vertex] : -1;
+}
+/* What all ways through the vertex cross is not down. */
+static bool pm__lets_pass(const pm_world *w, uint32_t base, int vertex, int64_t t_ps) {
+  const int inner = pm__inner_of(w, vertex);
+  return inner < 0 || !pm__link_is_dead(w, base + (uint32_t)inner, t_ps);
+}
 /* The shortest way of links of this rail that are alive at t_ps, or -1; to: a node. Breadth
    first; no way through another node, but in a platform file, where a node may be a router too.
    Links out of a vertex are looked at by number, so of several shortest ways it is the same one
@@ -170,23 +178,27 @@ static int pm__way_around(pm_world *w, int rail, int from, int to, int64_t t_ps,
   int head = 0, tail = 0, v, k, n = 0;
   if (from == to) return pm__way_to_itself(w, base, from, t_ps, out);
   for (v = 0; v < net->vertex_count; v++) net->via[v] = -1;
-  net->queue[tail++] = from;
+  if (pm__lets_pass(w, base, from, t_ps)) net->queue[tail++] = from;
   while (head < tail && net->via[to] < 0) {
     v = net->queue[head++];
     if (v != from && v < w->plat.node_count && w->plat.topology != PM_TOPO_FILE) continue;
     for (k = net->first[v]; k < net->first[v + 1]; k++) {
       const int link = net->out[k], next = net->to[link];
-      if (next == from || net->via[next] >= 0 || pm__link_is_dead(w, base + (uint32_t)link, t_ps))
+      if (next == from || net->via[next] >= 0 || pm__link_is_dead(w, base + (uint32_t)link, t_ps) ||
+          !pm__lets_pass(w, base, next, t_ps))
         continue;
       net->via[next] = link;
       net->queue[tail++] = next;
     }
   }
   if (net->via[to] < 0) return -1;
-  for (v = to; v != from; v = net->from[net->via[v]]) n++;
+  for (v = to; v != from; v = net->from[net->via[v]]) n += 1 + (pm__inner_of(w, v) >= 0);
+  n += pm__inner_of(w, from) >= 0;
   if (n > PM__ROUTE_MAX) return -1;
-  for (v = to, k = n; v != from; v = net->from[net->via[v]])
-    out[--k] = base + (uint32_t)net->via[v];
+  for (v = to, k = n; k; v = net->from[net->via[v]]) {
+    if (pm__inner_of(w, v) >= 0) out[--k] = base + (uint32_t)pm__inner_of(w, v);
+    if (v != from) out[--k] = base + (uint32_t)net->via[v];
+  }
   return n;
 }
 PM__PRIVATE int pm__way_from(pm_world *w, uint32_t link, int to_node, uint32_t *out) {
@@ -350,7 +362,7 @@ static bool pm__net_outages(struct pm__net *net, const pm_faults *f) {
 PM__PRIVATE bool pm__net_make(pm_world *w) {
   struct pm__net *net = (struct pm__net *)pm__zalloc(sizeof *net);
   const int n = (int)pm__rail_links(w);
-  int i, v, ends[2];
+  int i, v, n_out, ends[2];
   if (!net) return false;
   w->net = net;
   if (!pm__net_outages(net, &w->desc.faults)) return false;
@@ -375,11 +387,13 @@ PM__PRIVATE bool pm__net_make(pm_world *w) {
      end of v's part of `out`, then, one less for each link put there, its beginning. From the
      last link down, so that a vertex's links stand by number. At last the index moves back by
      one. */
-  for (i = 0; i < n; i++) net->first[net->from[i] + 1]++;
+  for (i = 0; i < n; i++) net->first[net->from[i] + 1] += net->from[i] != net->to[i];
   for (v = 0; v < net->vertex_count; v++) net->first[v + 1] += net->first[v];
-  for (i = n - 1; i >= 0; i--) net->out[--net->first[net->from[i] + 1]] = i;
+  n_out = net->first[net->vertex_count];
+  for (i = n - 1; i >= 0; i--)
+    if (net->from[i] != net->to[i]) net->out[--net->first[net->from[i] + 1]] = i;
   for (v = 0; v < net->vertex_count; v++) net->first[v] = net->first[v + 1];
-  net->first[net->vertex_count] = n;
+  net->first[net->vertex_count] = n_out;
   net->change.fn = pm__change;
   w->now_ps = -1; /* one may fail at 0 */
   pm__change_next(w);

@@ -19,10 +19,11 @@
    Channels keep cycles of waiting out: a dragonfly's packet goes up one with each global link, a torus's from
    0 to 1 where it crosses the edge of a ring; up and down a fat tree there is no cycle. A file's goes up one
    with each of its first links, to 3, and from there on wherever its way turns from down to up again: up is
-   what leads further away from all nodes, or as far to a switch that the file names later. So what waits in one
-   channel waits first for links up, then for links down, and never in a ring (as in "up-down" routing, Schroeder
-   and others, Autonet, 1991). There are as many channels as the ways need that were gone so far: 4, one more for
-   rings and meshes of switches, two for tori, rarely more, 33 at most; each has buffers of its own behind each link.
+   what leads further away from all nodes, or as far to a switch that the file names later; within a switch is down.
+   So what waits in one channel waits first for links up, then for links down, and never in a ring (as in "up-down"
+   routing, Schroeder and others, Autonet, 1991). There are as many channels as the ways need that were gone so far:
+   4, one more for rings and meshes of switches, two for tori, rarely more, 33 at most; each has buffers of its own
+   behind each link.
 
    A packet whose next cable is down takes the shortest way around from the switch where it is. Such ways have
    any shape, so they have a channel of their own whose buffers have no end. What has no way is dropped; then the rest
@@ -350,7 +351,7 @@ static bool pm__turn(pm_world *w, pm__packet *k, int hop) {
 /* ---- links ---------------------------------------------------------------------------------------- */
 static int64_t pm__serial_ps(const pm_world *w, const pm__packet *k) {
   const double bytes = k->bytes ? pm__wire_bytes(w, k->bytes) : (double)w->plat.ack_bytes;
-  return pm__bytes_ps(bytes, w->links[k->link[k->hop]].cap / pm__payload_ratio(&w->plat));
+  return pm__bytes_ps(bytes, pm_link_bytes_per_s(w, (int)k->link[k->hop]));
 }
 static int64_t pm__buffer_bytes(const pm__packet *k) { return k->bytes > 64 ? k->bytes : 64; }
 static bool pm__is_last_hop(const pm__packet *k) { return k->hop + 1 == k->link_count; }
@@ -387,8 +388,9 @@ static bool pm__may_leave(const pm_world *w, const pm__channel *ch, int channel)
   return pm__is_last_hop(k) || channel == PM__DETOUR || !ch->in.bytes ||
          ch->in.bytes + pm__buffer_bytes(k) <= w->plat.packet_input_bytes;
 }
-/* Whose packet may go next: the first channel behind the last one's, or that of the oldest packet; -1: nobody's. */
-static int pm__next_channel(const pm_world *w, uint32_t link) {
+/* Whose packet may go next: the first channel behind the last one's, or that of the oldest packet, which is so old;
+   -1: nobody's. */
+static int pm__next_channel(const pm_world *w, uint32_t link, int64_t *t_sent_ps) {
   const pm__port *port = &w->packets->port[link];
   const int channels = w->packets->channel_count;
   int64_t t_best_ps = PM__FOREVER;
@@ -402,13 +404,26 @@ static int pm__next_channel(const pm_world *w, uint32_t link) {
     if (!pm__is_by_age(w)) return c;
     if (ch->out.first->t_sent_ps < t_best_ps) t_best_ps = ch->out.first->t_sent_ps, best = c;
   }
+  *t_sent_ps = t_best_ps;
   return best;
 }
+/* The same of both directions of a cable that is shared. */
+static int pm__next_of_cable(const pm_world *w, uint32_t *link) {
+  int64_t t_ps = 0, t_back_ps = 0;
+  const int c = pm__next_channel(w, *link, &t_ps);
+  int back = -1;
+  if (pm__is_shared(w, *link)) back = pm__next_channel(w, *link ^ 1, &t_back_ps);
+  if (back < 0 || (c >= 0 && t_ps <= t_back_ps)) return c;
+  *link ^= 1;
+  return back;
+}
 /* Sends the next packet, when the link is free and there is one with room at the other end. */
-static void pm__port_run(pm_world *w, uint32_t link) {
-  pm__port *port = &w->packets->port[link];
+static void pm__port_run(pm_world *w, uint32_t first) {
+  pm__port *const own = &w->packets->port[first];
+  uint32_t link;
   int c;
-  while (port->t_free_ps <= w->now_ps && (c = pm__next_channel(w, link)) >= 0) {
+  while (link = first, own->t_free_ps <= w->now_ps && (c = pm__next_of_cable(w, &link)) >= 0) {
+    pm__port *const port = &w->packets->port[link];
     pm__channel *ch = pm__channel_of(w, link, c);
     pm__packet *k = ch->out.first;
     const int64_t latency_ps = pm__hop_ps(w, link, k->hop);
@@ -419,6 +434,7 @@ static void pm__port_run(pm_world *w, uint32_t link) {
     /* The tail cannot leave before it has come: behind a slower link a packet holds this one until
        then. */
     port->t_free_ps = pm__max_ps(pm__later(w->now_ps, pm__serial_ps(w, k)), k->t_tail_ps);
+    if (pm__is_shared(w, link)) w->packets->port[link ^ 1].t_free_ps = port->t_free_ps;
     if (w->uses) pm__port_used(w, link, k);
     k->t_tail_ps = pm__later(port->t_free_ps, latency_ps);
     /* The room at the far end is taken now, at departure: what is under way must find it. */
@@ -428,8 +444,8 @@ static void pm__port_run(pm_world *w, uint32_t link) {
                  pm__is_last_hop(k) ? k->t_tail_ps : pm__later(w->now_ps, latency_ps));
     pm__room(w, link, c);
   }
-  if (port->waiting && port->t_free_ps > w->now_ps && !port->event.pos)
-    pm__schedule(w, &port->event, port->t_free_ps);
+  if (own->waiting && own->t_free_ps > w->now_ps && !own->event.pos)
+    pm__schedule(w, &own->event, own->t_free_ps);
 }
 static void pm__port_event(pm_world *w, pm__event *event) {
   pm__port_run(w, (uint32_t)((pm__port *)(void *)event - w->packets->port));

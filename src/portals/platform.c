@@ -145,8 +145,15 @@ static const char *pm__platform_line(pm_platform *p, char **word, int words, int
   if (strcmp(word[0], "link") == 0) {
     pm_link l;
     void *array = (void *)(uintptr_t)p->links;
-    if (words != 5) return "link FROM TO BYTES_PER_S LATENCY_NS expected";
+    if (words < 5 || words > 6)
+      return "link FROM TO BYTES_PER_S LATENCY_NS [shared|fatpipe] expected";
     memset(&l, 0, sizeof l);
+    if (words == 6 && strcmp(word[5], "shared") == 0)
+      l.sharing = PM_LINK_SHARED;
+    else if (words == 6 && strcmp(word[5], "fatpipe") == 0)
+      l.sharing = PM_LINK_FATPIPE;
+    else if (words == 6)
+      return "link: shared or fatpipe expected at its end";
     if (strlen(word[1]) >= sizeof l.from || strlen(word[2]) >= sizeof l.to) return "name too long";
     strcpy(l.from, word[1]);
     strcpy(l.to, word[2]);
@@ -456,8 +463,11 @@ PM_API pm_status pm_platform_write(const pm_platform *p, FILE *out) {
   PM_PLATFORM_REAL_LIST(PM__X)
 #undef PM__X
   for (k = 0; p->topology == PM_TOPO_FILE && k < p->link_count; k++)
-    fprintf(out, "link %s %s %s %lld\n", p->links[k].from, p->links[k].to,
-            pm__real_text(p->links[k].bytes_per_s, real[0]), (long long)p->links[k].latency_ns);
+    fprintf(out, "link %s %s %s %lld%s\n", p->links[k].from, p->links[k].to,
+            pm__real_text(p->links[k].bytes_per_s, real[0]), (long long)p->links[k].latency_ns,
+            p->links[k].sharing == PM_LINK_SHARED    ? " shared"
+            : p->links[k].sharing == PM_LINK_FATPIPE ? " fatpipe"
+                                                     : "");
   for (i = 0; i < p->noise_count; i++)
     fprintf(out, "noise %s %s %s\n", pm__real_text(p->noise[i].weight_ratio, real[0]),
             pm__real_text(p->noise[i].mean_ratio, real[1]),
@@ -473,6 +483,8 @@ PM__PRIVATE void pm__graph_free(pm__graph *g, int nodes) {
     for (i = 0; i < nodes; i++) PM_FREE(g->next[i]);
   PM_FREE(g->names);
   PM_FREE(g->end);
+  PM_FREE(g->sharing);
+  PM_FREE(g->inner);
   PM_FREE(g->latency_ns);
   PM_FREE(g->least_ns);
   PM_FREE(g->bytes_per_s);
@@ -505,11 +517,12 @@ static int pm__graph_vertex(pm__graph *g, const char *name, int nodes, int *plac
 static bool pm__graph_ends(pm__graph *g, const pm_platform *p, char *error, size_t error_bytes) {
   const int nodes = (int)p->node_count, n = (int)p->link_count;
   uint32_t max = 4;
-  int *places, i, a = 0, b = 1;
+  int *places, i, a = 0, b = 0;
+  bool is_second = false;
   while (max < 4 * (uint32_t)n) max *= 2;
   places = (int *)pm__zalloc(max * sizeof *places);
   if (!places) return false;
-  for (i = 0; i < n && a >= 0 && b >= 0 && a != b; i++) {
+  for (i = 0; i < n && a >= 0 && b >= 0 && !is_second; i++) {
     const pm_link *l = &p->links[i];
     a = pm__graph_vertex(g, l->from, nodes, places, max);
     b = pm__graph_vertex(g, l->to, nodes, places, max);
@@ -517,11 +530,16 @@ static bool pm__graph_ends(pm__graph *g, const pm_platform *p, char *error, size
     g->end[2 * i + 1] = a;
     g->latency_ns[i] = l->latency_ns;
     g->bytes_per_s[i] = l->bytes_per_s;
+    g->sharing[i] = (unsigned char)l->sharing;
+    g->shares |= l->sharing != PM_LINK_EACH_WAY;
+    is_second = a == b && a >= 0 && g->inner[a] >= 0;
+    if (a == b && a >= 0) g->inner[a] = 2 * i, g->has_inner = true;
   }
   PM_FREE(places);
-  if (a >= 0 && b >= 0 && a != b) return true;
+  if (a >= 0 && b >= 0 && !is_second) return true;
   pm__platform_error(error, error_bytes, "link %d (%s %s): %s", i, p->links[i - 1].from,
-                     p->links[i - 1].to, a == b ? "leads to itself" : "node beyond node_count");
+                     p->links[i - 1].to,
+                     is_second ? "the second one within it" : "node beyond node_count");
   return false;
 }
 
@@ -536,20 +554,25 @@ PM__PRIVATE pm__graph *pm__graph_make(const pm_platform *p, char *error, size_t 
   g->end = (int *)pm__zalloc((size_t)(2 * n + 1) * sizeof(int));
   g->latency_ns = (int64_t *)pm__zalloc((size_t)(n + 1) * sizeof(int64_t));
   g->least_ns = (int64_t *)pm__zalloc((size_t)(nodes + 2 * n + 1) * sizeof(int64_t));
+  g->sharing = (unsigned char *)pm__zalloc((size_t)n + 1);
+  g->inner = (int *)PM_MALLOC((size_t)(nodes + 2 * n + 1) * sizeof(int));
+  for (v = 0; g->inner && v < nodes + 2 * n; v++) g->inner[v] = -1;
   g->bytes_per_s = (double *)pm__zalloc((size_t)(n + 1) * sizeof(double));
   g->first = (int *)pm__zalloc((size_t)(nodes + 2 * n + 2) * sizeof(int));
   g->out = (int *)pm__zalloc((size_t)(2 * n + 1) * sizeof(int));
   g->next = (int **)pm__zalloc((size_t)nodes * sizeof(int *));
   g->queue = (int *)pm__zalloc((size_t)(nodes + 2 * n + 1) * sizeof(int));
   if (!g->names || !g->end || !g->latency_ns || !g->least_ns || !g->bytes_per_s || !g->first ||
-      !g->out || !g->next || !g->queue || !pm__graph_ends(g, p, error, error_bytes)) {
+      !g->out || !g->next || !g->queue || !g->sharing || !g->inner ||
+      !pm__graph_ends(g, p, error, error_bytes)) {
     pm__graph_free(g, nodes);
     return NULL;
   }
-  for (i = 0; i < 2 * n; i++) g->first[g->end[i ^ 1] + 1]++;
+  for (i = 0; i < 2 * n; i++) g->first[g->end[i ^ 1] + 1] += g->end[i] != g->end[i ^ 1];
   for (v = 0; v < g->vertices; v++) g->first[v + 1] += g->first[v];
-  for (i = 2 * n - 1; i >= 0; i--)
-    g->out[g->first[g->end[i ^ 1]]++] = i; /* first[v] moves to its end ... */
+  for (i = 2 * n - 1; i >= 0; i--) /* what is within a vertex leads nowhere */
+    if (g->end[i] != g->end[i ^ 1])
+      g->out[g->first[g->end[i ^ 1]]++] = i; /* first[v] moves to its end ... */
   for (v = g->vertices; v > 0; v--) g->first[v] = g->first[v - 1]; /* ... and back */
   g->first[0] = 0;
   for (v = nodes; v < g->vertices; v++)
@@ -698,7 +721,7 @@ static pm_status pm__topology_check(const pm_platform *p, char *error, size_t er
       return pm__platform_error(error, error_bytes, "links: h0 has none");
     }
     for (v = 1; v < nodes && far < 0; v++)
-      for (steps = 0, i = v; i != 0 && far < 0; steps++) {
+      for (steps = g->inner[v] >= 0, i = v; i != 0 && far < 0; steps += 1 + (g->inner[i] >= 0)) {
         if (g->next[0][i] < 0 || steps >= PM__ROUTE_MAX / 2)
           far = v;
         else
@@ -857,9 +880,14 @@ PM__PRIVATE int pm__way(const pm_platform *p, pm__graph *graph, int src, int dst
       return 2;
     }
     if (!graph->next[dst] && !pm__graph_towards(graph, dst)) return -1;
-    while (at != dst) {
-      int link = graph->next[dst][at];
-      if (link < 0 || n >= PM__ROUTE_MAX) return -1;
+    for (;;) {
+      const int link = at == dst ? -1 : graph->next[dst][at], inner = graph->inner[at];
+      if ((at != dst && link < 0) || n + (at != dst) + (inner >= 0) > PM__ROUTE_MAX) return -1;
+      if (inner >= 0) {
+        latency_ns += graph->latency_ns[inner / 2];
+        out[n++] = (uint32_t)inner;
+      }
+      if (at == dst) break;
       latency_ns += graph->latency_ns[link / 2];
       out[n++] = (uint32_t)link;
       at = graph->end[link];

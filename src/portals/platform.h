@@ -120,10 +120,20 @@ typedef enum pm_topology_kind {
   X(intra_bytes_per_s, 10e9, "memory copies and reductions of a node (assumed)")                   \
   X(loggp_bytes_per_s, 12.5e9 * 64 / 72, "LogGP: 1/G: what headers leave of a link")
 
+/* What those that cross a cable have to share. The level packet takes PM_LINK_FATPIPE as PM_LINK_EACH_WAY; a carrier
+   (NICs in RTL) knows nothing else: then pm_world_create says PM_E_PLATFORM. */
+typedef enum pm_link_sharing {
+  PM_LINK_EACH_WAY = 0, /* its bandwidth in each direction */
+  PM_LINK_SHARED,       /* its bandwidth in both together */
+  PM_LINK_FATPIPE       /* nothing: it holds each transfer down alone */
+} pm_link_sharing;
 typedef struct pm_link {
-  char from[24], to[24]; /* "h3" is node 3, any other name a switch; both directions are made */
-  double bytes_per_s;    /* each way */
-  int64_t latency_ns;
+  char from[24],
+      to[24]; /* "h3" is node 3, any other name a switch; both directions are made. The same twice: no
+                            cable but what all ways through that switch, or from, to and through that node, share */
+  double bytes_per_s;
+  int64_t latency_ns; /* added each time it is crossed */
+  pm_link_sharing sharing;
 } pm_link;
 
 /* Noise of computations: with this weight, so many times as long, give or take (normal). */
@@ -170,7 +180,8 @@ PM_API pm_platform pm_platform_bxi2(int node_count);
 /* Reads a platform: lines "key value", # starts a comment. Keys are the field names above
      (nodes_count, nic_engines_count, e2e_entries_count and e2e_retries_count are still read) and
      name WORD (at most 31 letters) · topology crossbar|fattree|torus|dragonfly|file · topo N N N ...
-     link FROM TO BYTES_PER_S LATENCY_NS        (one per cable, topology file)
+     link FROM TO BYTES_PER_S LATENCY_NS [shared|fatpipe]
+                                                (one per cable, topology file; FROM = TO: see pm_link)
      noise WEIGHT MEAN_RATIO SIGMA_RATIO        (one per mode of the mixture that fits a kernel's times
                                                  over its model: share, mean, deviation; at most 4)
      loggp_range FROM_BYTES L_NS O_NS GAP_NS NS_PER_BYTE GAP_NS_PER_BYTE [WEIGHT MEAN_RATIO SIGMA_RATIO]...
@@ -204,8 +215,11 @@ enum { PM__ROUTE_MAX = 62, PM__ENGINES_MAX = 16, PM__COPY_BYTES = 64, PM__NICS_M
    destination the next link of every vertex, made when first asked for. */
 typedef struct pm__graph {
   int vertices, cables;
-  char (*names)[24]; /* of the switches */
-  int *end;          /* of directed link i: 2i from a to b, 2i+1 back */
+  char (*names)[24];      /* of the switches */
+  int *end;               /* of directed link i: 2i from a to b, 2i+1 back */
+  unsigned char *sharing; /* of cables: pm_link_sharing */
+  bool shares, has_inner; /* a cable is not PM_LINK_EACH_WAY; a vertex has an inner link */
+  int *inner;             /* of vertices: link that all ways through it cross, -1: none */
   int64_t *latency_ns,
       *least_ns; /* least: of the cables of a switch; 0 of a node, where ways end */
   double *bytes_per_s;

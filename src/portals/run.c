@@ -598,8 +598,9 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
   }
   w->stats.memory_bytes +=
       sizeof *w + (size_t)(w->plat.node_count * w->plat.nic_count) * sizeof *w->nodes;
-  if (desc->carrier) {
-    status = pm__carrier_open(w);
+  if (desc->carrier) { /* it knows cables alone */
+    const bool has_cables = !w->graph || (!w->graph->shares && !w->graph->has_inner);
+    status = has_cables ? pm__carrier_open(w) : PM_E_PLATFORM;
     w->is_carrying = status == PM_OK;
     if (status) {
       pm_world_destroy(w);

@@ -95,8 +95,9 @@ PM__PRIVATE int64_t pm__wire_ps(pm_world *w, uint64_t payload) {
 static double pm__fastest_bytes_per_s(const pm_world *w) {
   double most = 0;
   int i;
-  for (i = 0; i < w->net_link_count; i++) most = w->links[i].cap > most ? w->links[i].cap : most;
-  return w->graph ? most / pm__payload_ratio(&w->plat) : w->plat.link_bytes_per_s;
+  for (i = 0; i < w->net_link_count; i++)
+    if (pm_link_bytes_per_s(w, i) > most) most = pm_link_bytes_per_s(w, i);
+  return w->graph ? most : w->plat.link_bytes_per_s;
 }
 PM__PRIVATE void pm__wire_constants(pm_world *w) {
   const pm_platform *p = &w->plat;

@@ -37,6 +37,8 @@ static void fill(const long double *cap, int links, int (*const *way)[WAY + 1], 
 }
 
 /* ---- a world's flows, and what becomes of them by the definition ---------------------------------- */
+static long double caps[20000 + FLOWS];
+static int caps_count;
 typedef enum kind { PLAIN, OVER_PCI, TURNED, INSIDE, NO_LINK } kind; /* NO_LINK: nothing but its own limit */
 typedef struct job {
   kind kind;
@@ -85,8 +87,7 @@ static void start(void *job_) {
   CHECK(pm__flow_go(world, f, j->bytes, j->cap));
 }
 
-static long double caps[20000 + FLOWS], now_ps;
-static int caps_count;
+static long double now_ps;
 static void fill_now(long double *rate, int *number, int *count) {
   int(*ways[FLOWS])[WAY + 1];
   long double rates[FLOWS];
@@ -102,13 +103,19 @@ static void enter(pm_world *calm, job *j) {
   int n = j->kind == PLAIN || j->kind == OVER_PCI ? pm_route(calm, j->from, j->to, link, PM__ROUTE_MAX, NULL) : 0;
   j->is_there = n >= 0;
   if (n < 0) n = 0;
-  for (int i = 0; i < n; i++) j->way[1 + i] = (int)link[i];
+  const int own = calm->link_count + (int)(j - jobs);
+  caps[own] = j->cap;
+  for (int i = 0; i < n; i++) { /* both directions of what is shared are one; a fatpipe is a limit of each */
+    const double rate = pm_link_bytes_per_s(calm, (int)link[i]) * 64 / 72;
+    j->way[1 + i] = (int)(calm->graph && calm->graph->sharing[link[i] / 2] == PM_LINK_SHARED ? link[i] / 2 * 2 : link[i]);
+    if (calm->graph && calm->graph->sharing[link[i] / 2] == PM_LINK_FATPIPE && rate < caps[own]) caps[own] = rate;
+  }
   if (is_over_pci(j)) {
     j->way[1 + n++] = (int)pm__node_resource(calm, j->from, PM__PCI_READ);
     if (!is_one_resource(calm, j)) j->way[1 + n++] = (int)pm__node_resource(calm, j->to, PM__PCI_WRITE);
   }
   if (j->kind == INSIDE) j->way[1 + n++] = (int)pm__node_resource(calm, j->from, PM__MEMORY);
-  j->way[1 + n++] = calm->link_count + (int)(j - jobs);
+  j->way[1 + n++] = own;
   j->way[0] = n;
 }
 static void advance(pm_world *calm, long double t_ps) {
@@ -208,6 +215,16 @@ static pm_platform machine(int which, char *text, size_t bytes) {
     snprintf(text, bytes, "node_count 16\ntopology fattree\ntopo 3 4 2 2 %d %d %d\n", 1 + (int)test_below(2), 1 + (int)test_below(4),
              1 + (int)test_below(4));
     break;
+  case 6: { /* switches that share, cables of all sorts, nodes on two of them, or limited */
+    static const char *const of[] = {"", "shared", "fatpipe"};
+    int used = snprintf(text, bytes, "node_count 8\ntopology file\nlink a b 2e9 9\nlink b c 1e9 9 shared\nlink c a 3e9 9 %s\n", of[test_below(3)]);
+    for (int i = 0; i < 11; i++) {
+      const int speed = 1 + (int)test_below(3);
+      if (i < 8 || test_below(2)) used += snprintf(text + used, bytes - (size_t)used, "link h%d %c %de9 100 %s\n", i % 8, 'a' + (int)test_below(3), speed, of[test_below(3)]);
+      if (test_below(2)) used += snprintf(text + used, bytes - (size_t)used, "link %c%c %c%c %de9 7 %s\n", i < 8 ? 'h' : ' ', i < 8 ? '0' + i : 'a' + i - 8, i < 8 ? 'h' : ' ', i < 8 ? '0' + i : 'a' + i - 8, speed, of[2 * test_below(2)]);
+    }
+    break;
+  }
   default: { /* a ring of nodes that are routers, with links of all speeds, and chords */
     int used = snprintf(text, bytes, "node_count 8\ntopology file\n");
     for (int i = 0; i < 12; i++) {
@@ -308,7 +325,7 @@ static void worst_is_small(void) {
 }
 static void random_worlds(int rounds, bool is_calm) {
   worst_rate = worst_end_ps = 0;
-  for (int round = 0; round < test_rounds(rounds); round++) one_world(round % 6, is_calm);
+  for (int round = 0; round < test_rounds(rounds); round++) one_world(round % 7, is_calm);
   worst_is_small();
 }
 /* Worlds that show what few of them do. */

@@ -443,10 +443,36 @@ static void what_is_dropped_has_left_its_nic(void) {
   CHECK(s.delivered_bytes == 3 * 16000 + 8 && s.lost_count > 0);
   CHECK(t_ack_ns[0] >= 200000 && t_ack_ns[3] < 300000);
 }
+/* What all ways through a switch share stands in their ways; while it is down they lead around the switch. */
+static int switch_way[8], switch_way_count;
+static void look_at_way(void *w) {
+  uint32_t way[64];
+  int64_t latency_ns = 0;
+  switch_way_count = pm_route((pm_world *)w, 0, 1, way, 64, &latency_ns);
+  for (int i = 0; i < switch_way_count && i < 8; i++) switch_way[i] = (int)way[i] / 2;
+  CHECK(latency_ns == (switch_way_count == 3 ? 27 : 45));
+}
+static void a_switch_that_is_down_is_gone_around(void) {
+  static const char text[] = "node_count 2\ntopology file\nlink h0 a 1e9 10\nlink h1 a 1e9 10\nlink a a 1e9 7\nlink h0 b 1e9 10\nlink b c 1e9 20\nlink c h1 1e9 10\nlink c c 1e9 5\n";
+  static const int first[] = {0, 2, 1}, around[] = {3, 4, 6, 5};
+  const pm_outage o = {.link = 4, .t_down_ns = 100, .d_down_ns = 100};
+  pm_platform p;
+  CHECK(pm_platform_read(text, sizeof text - 1, &p, NULL, 0) == PM_OK);
+  pm_world *w = world(&p, &o, 1);
+  for (int t_ns = 50; t_ns < 300; t_ns += 100) {
+    const bool is_down = t_ns == 150;
+    CHECK(!pm_call_at(w, t_ns, look_at_way, w) && pm_world_run(w) == PM_OK);
+    CHECK(switch_way_count == (is_down ? 4 : 3) && memcmp(switch_way, is_down ? around : first, (size_t)switch_way_count * sizeof(int)) == 0);
+  }
+  pm_world_destroy(w);
+  pm_platform_free(&p);
+}
+
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(ways_are_chains_of_links);
   RUN(flows_go_on_over_another_way);
+  RUN(a_switch_that_is_down_is_gone_around);
   RUN(ways_that_are_told_are_those_of_now);
   RUN(lost_messages_come_once_and_in_order);
   RUN(what_fails_on_the_way_is_sent_again_in_its_time);

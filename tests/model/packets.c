@@ -45,6 +45,12 @@ static void traffic_body(void *unused) {
   PtlFini();
 }
 static uint64_t last_hash;
+static int64_t first_ns, last_ns; /* on the wire */
+static void on_stamp(void *unused, const pm_stamp *s) {
+  (void)unused;
+  if (s->t_begin_ns < first_ns) first_ns = s->t_begin_ns;
+  if (s->t_end_ns > last_ns) last_ns = s->t_end_ns;
+}
 static const pm_outage *cable_down; /* NULL: none */
 static double traffic(const pm_platform *p, pm_link_model link, const int *target, int messages, size_t bytes, int one) {
   const int n = (int)p->node_count;
@@ -60,6 +66,8 @@ static double traffic(const pm_platform *p, pm_link_model link, const int *targe
     for (int k = 0; run.target[i] != i && k < messages; k++) run.expected[run.target[i] < 0 ? (i + 1 + k % (n - 1)) % n : run.target[i]]++;
   }
   CHECK(pm_world_create(&desc, &w) == PM_OK && pm_spawn_all(w, traffic_body, NULL) == PM_OK);
+  first_ns = INT64_MAX, last_ns = 0;
+  pm_on_stamp(w, on_stamp, NULL);
   const pm_status status = pm_world_run(w);
   CHECK(status == PM_OK);
   if (status) printf("  %s\n", pm_world_error(w));
@@ -184,8 +192,8 @@ static void detours_help_a_dragonfly_when_groups_face_groups(void) {
 static void nothing_is_lost_overtaken_or_stuck(void) {
   run.checks = 1;
   for (int t = 0; t < 6; t++) {
-    static const pm_link ring[] = {{"h0", "a", 12.5e9, 50}, {"h1", "b", 12.5e9, 50}, {"h2", "c", 12.5e9, 50}, {"h3", "d", 12.5e9, 50},
-                                   {"a", "b", 5e9, 100}, {"b", "c", 12.5e9, 100}, {"c", "d", 12.5e9, 100}, {"d", "a", 12.5e9, 100}};
+    static const pm_link ring[] = {{"h0", "a", 12.5e9, 50, PM_LINK_EACH_WAY}, {"h1", "b", 12.5e9, 50, PM_LINK_EACH_WAY}, {"h2", "c", 12.5e9, 50, PM_LINK_EACH_WAY}, {"h3", "d", 12.5e9, 50, PM_LINK_EACH_WAY},
+                                   {"a", "b", 5e9, 100, PM_LINK_EACH_WAY}, {"b", "c", 12.5e9, 100, PM_LINK_EACH_WAY}, {"c", "d", 12.5e9, 100, PM_LINK_EACH_WAY}, {"d", "a", 12.5e9, 100, PM_LINK_EACH_WAY}};
     pm_platform p = t == 0 ? pm_platform_bxi2(8) : t == 1 ? tree_of(3, 4, 2) : t < 4 ? dragonfly() : pm_platform_bxi2(t == 4 ? 20 : 4);
     if (t == 4) p.topology = PM_TOPO_TORUS, p.topo[0] = 2, p.topo[1] = 5, p.topo[2] = 4;
     if (t == 5) p.topology = PM_TOPO_FILE, p.links = ring, p.link_count = 8;
@@ -209,7 +217,7 @@ static pm_platform grid(pm_link *links, int wide, int high, int is_closed, int i
     for (int k = 0; k < 3; k++) {
       if (k && to[k] < 0) continue;
       pm_link *l = &links[n++];
-      *l = (pm_link){"", "", 12.5e9, k ? 130 : 300};
+      *l = (pm_link){"", "", 12.5e9, k ? 130 : 300, PM_LINK_EACH_WAY};
       snprintf(l->from, sizeof l->from, "%c%d", k ? 's' : 'h', at);
       snprintf(l->to, sizeof l->to, "s%d", k ? to[k] : at);
     }
@@ -235,15 +243,22 @@ static void long_ways_of_a_file_are_never_stuck(void) {
   for (int round = 0; round < test_rounds(20); round++) { /* chains with branches and a few cables across; nodes are on the way too */
     pm_platform p = pm_platform_bxi2(6 + (int)test_below(20));
     const int all = (int)p.node_count + (int)test_below(20), cables = all - 1 + (int)test_below(8);
+    int count = cables;
     for (int i = 0; i < cables; i++) {
       const int a = i < all - 1 ? i + 1 : (int)test_below((uint64_t)all), b = i < all - 1 ? i - (int)test_below(i ? 2 : 1) : (a + 1 + (int)test_below((uint64_t)all - 1)) % all;
       pm_link *l = &links[i];
-      *l = (pm_link){"", "", 12.5e9, 130};
+      *l = (pm_link){"", "", 12.5e9, 130, (pm_link_sharing)test_below(3)};
       snprintf(l->from, sizeof l->from, a % 2 || a / 2 >= p.node_count ? "s%d" : "h%d", a % 2 || a / 2 >= p.node_count ? a : a / 2);
       snprintf(l->to, sizeof l->to, b % 2 || b / 2 >= p.node_count ? "s%d" : "h%d", b % 2 || b / 2 >= p.node_count ? b : b / 2);
     }
+    for (int i = 0; i < cables && round % 2; i += 3) { /* what a vertex shares */
+      links[count] = links[i];
+      strcpy(links[count].to, links[count].from);
+      for (int k = cables; k <= count; k++)
+        if (k == count || strcmp(links[k].from, links[count].from) == 0) { count += k == count; break; }
+    }
     p.node_count = (all + 1) / 2 < p.node_count ? (all + 1) / 2 : p.node_count;
-    p.topology = PM_TOPO_FILE, p.links = links, p.link_count = cables;
+    p.topology = PM_TOPO_FILE, p.links = links, p.link_count = count;
     p.packet_input_bytes = 2500, p.packet_output_bytes = 2048;
     char why[200] = "";
     if (pm_platform_check(&p, why, sizeof why) != PM_OK) { /* some are longer than ways may be */
@@ -253,6 +268,27 @@ static void long_ways_of_a_file_are_never_stuck(void) {
     traffic(&p, PM_LINK_PACKET, NULL, 2 * (int)p.node_count, 5000, -1);
   }
   run.checks = 0;
+}
+/* Both ways together over a cable that is shared, or through a switch: half as fast each, in long messages and in streams
+   of short ones, at both levels; who sends alone has all of it, and so has each over a fatpipe (in queues it is a cable). */
+static void what_is_shared_is_shared_at_both_levels(void) {
+  static const pm_link_sharing of[] = {PM_LINK_EACH_WAY, PM_LINK_SHARED, PM_LINK_FATPIPE};
+  static const size_t sizes[] = {256, 100000};
+  int both[NODES] = {1, 0}, alone[NODES] = {1, 1};
+  for (int t = 0; t < 16; t++) {
+    const bool is_inner = t % 4 == 3, is_packet = t / 4 % 2;
+    const pm_link links[] = {{"h0", "a", 12.5e9, 100, PM_LINK_EACH_WAY}, {"h1", "b", 12.5e9, 100, PM_LINK_EACH_WAY}, {"a", "b", is_inner ? 12.5e9 : 1e9, 100, is_inner ? PM_LINK_EACH_WAY : of[t % 4]}, {"a", "a", 1e9, 0, PM_LINK_EACH_WAY}};
+    pm_platform p = pm_platform_bxi2(2);
+    p.topology = PM_TOPO_FILE, p.links = links, p.link_count = is_inner ? 4 : 3, p.ack_bytes = 1;
+    const int messages = t / 8 ? 40 : 2000;
+    const double bytes = (double)sizes[t / 8] * messages;
+    traffic(&p, is_packet ? PM_LINK_PACKET : PM_LINK_FLOW, alone, messages, sizes[t / 8], -1);
+    const double one = bytes / (double)(last_ns - first_ns);
+    traffic(&p, is_packet ? PM_LINK_PACKET : PM_LINK_FLOW, both, messages, sizes[t / 8], -1);
+    const double two = 2 * bytes / (double)(last_ns - first_ns);
+    CHECK_NEAR(one, t == 2 ? 256. / 223 : 64. / 72, 0.05); /* a NIC takes 223 ns for a short one, which waits for no other */
+    CHECK_NEAR(two / one, t % 4 == 0 || t % 4 == 2 ? 2 : 1, 0.05);
+  }
 }
 /* Everybody to the one so many places on, all around a ring: however long it is, its links stay busy to the end, as the
    topology torus and link by link. */
@@ -315,6 +351,7 @@ int main(int argc, char **argv) {
   RUN(detours_help_a_dragonfly_when_groups_face_groups);
   RUN(nothing_is_lost_overtaken_or_stuck);
   RUN(long_ways_of_a_file_are_never_stuck);
+  RUN(what_is_shared_is_shared_at_both_levels);
   RUN(rings_carry_as_much_as_their_links);
   RUN(all_operations_go_by_packets);
   return TEST_END();

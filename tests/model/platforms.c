@@ -58,7 +58,10 @@ static void bad_lines_are_named(void) {
   BAD("topology file\nnode_count 3\nlink h0 s 1e9 5\nlink h1 s 1e9 5\n",
       "links: no way between h2 and h0");
   BAD("topology file\nnode_count 2\nlink h0 h2 1e9 5\n", "node beyond node_count");
-  BAD("topology file\nnode_count 2\nlink h0 h0 1e9 5\n", "leads to itself");
+  BAD("topology file\nnode_count 2\nlink h0 h0 1e9 5\n", "links: h0 has none");
+  BAD("topology file\nnode_count 2\nlink h0 h1 1e9 5\nlink h0 h0 1e9 5\nlink h0 h0 2e9 5\n", "link 3 (h0 h0): the second one within it");
+  BAD("topology file\nlink h0 h1 1e9 5 duplex\n", "line 2: link: link: shared or fatpipe expected at its end");
+  BAD("topology file\nlink h0 h1 1e9 5 shared 1\n", "line 2: link: link FROM TO BYTES_PER_S LATENCY_NS [shared|fatpipe] expected");
   BAD("topology file\nlink h0 h1 0 5\n", "line 2: link: not a positive bandwidth");
   BAD("noise 1 1\n", "line 1: noise: noise WEIGHT MEAN_RATIO SIGMA_RATIO expected");
   BAD("noise 1 0 0.1\n", "line 1: noise: MEAN_RATIO: not a positive number");
@@ -113,7 +116,7 @@ static void what_a_topology_does_not_take_is_not_written(void) {
   char *text = NULL;
   size_t bytes = 0;
   FILE *out = open_memstream(&text, &bytes);
-  const pm_link link = {"h0", "h1", 1e9, 5};
+  const pm_link link = {"h0", "h1", 1e9, 5, PM_LINK_EACH_WAY};
   p.topo[0] = 3, p.links = &link, p.link_count = 1;
   CHECK(pm_platform_write(&p, out) == PM_OK && fclose(out) == 0);
   CHECK(text && !strstr(text, "\ntopo ") && !strstr(text, "\nlink "));
@@ -122,7 +125,7 @@ static void what_a_topology_does_not_take_is_not_written(void) {
 static void what_is_written_is_read_back(void) {
   static const char text[] =
       "name two # cables\ntopology file\nnode_count 3\nlink h0 s0 1.25e10 100\n"
-      "link h1 s0 1e9 7\nlink h2 s0 3e9 0\nquick_ack 1\nlink_bytes_per_s 7.5e9\n"
+      "link h1 s0 1e9 7 shared\nlink h2 s0 3e9 0 fatpipe\nquick_ack 1\nlink_bytes_per_s 7.5e9\n"
       "noise 0.8 1 0.1\nnoise 0.2 3 0 # one in five";
   pm_platform p, q;
   char error[200], *written = NULL;
@@ -133,7 +136,7 @@ static void what_is_written_is_read_back(void) {
   fclose(out);
   CHECK(pm_platform_read(written, bytes, &q, error, sizeof error) == PM_OK);
   CHECK(q.node_count == 3 && q.quick_ack == 1 && q.link_bytes_per_s == 7.5e9 &&
-        q.link_count == 3 && q.noise_count == 2 && q.noise[1].mean_ratio == 3);
+        q.link_count == 3 && q.links[1].sharing == PM_LINK_SHARED && q.links[2].sharing == PM_LINK_FATPIPE && q.noise_count == 2 && q.noise[1].mean_ratio == 3);
   CHECK_STR(q.name, "two");
   CHECK(memcmp(p.links, q.links, 3 * sizeof *p.links) == 0);
   pm_platform p_rest = p, q_rest = q;

@@ -19,6 +19,42 @@ what_may_be_left_out() {
 }
 fat_tree_cluster() { cluster 0-15 0 'topology="FAT_TREE" topo_parameters="2;4,4;1,2;1,1"' >"$T/x.xml" && takes "$T/x.xml" '4 x 8.0000, 9 x 16.0000, 3 x 24.0000' && grep -q '^topology fattree' "$T/platform"; }
 torus_cluster() { cluster 0-26 0 'topology="TORUS" topo_parameters="3,3,3"' >"$T/x.xml" && takes "$T/x.xml" '21 x 8.0000, 6 x 16.0000' && grep -q '^topology torus' "$T/platform"; }
+# All flows share a backbone, what a node sends and gets a cable without directions or its limiter; on a fatpipe each has all of it.
+what_is_shared() {
+  for r in 'bb_bw="2.5GBps"|64.0040' 'bb_bw="1GBps" bb_lat="1us" bb_sharing_policy="FATPIPE"|10.0050' 'sharing_policy="SHARED"|16.0040' 'sharing_policy="FATPIPE"|8.0040' 'limiter_link="1GBps"|20.0040'; do
+    cluster 0-15 2us "${r%|*}" >"$T/x.xml" && takes "$T/x.xml" "16 x ${r#*|}" || return 1
+  done
+  cluster 0-15 0 'topology="FAT_TREE" topo_parameters="2;4,4;1,2;1,1" limiter_link="1GBps"' >"$T/x.xml" && takes "$T/x.xml" '2 x 48.0000, 3 x 60.0000, 11 x 80.0000' &&
+    cluster 0-15 0 'loopback_bw="2GBps" loopback_lat="3us"' >"$T/x.xml" && "$B/simgrid_platform" "$T/x.xml" >"$T/platform" && grep '^intra_bytes_per_s  *2000000000 ' "$T/platform" && grep '^intra_latency_ns  *3000 ' "$T/platform"
+}
+zone() { # NAMES...: hosts of one letter up to h, links of one letter beyond
+  echo '<platform version="4.1"><zone id="w" routing="Full">'
+  for n; do case $n in [a-h]) echo "<host id=\"$n\" speed=\"1Gf\"/>" ;; *) echo "<link id=\"$n\" bandwidth=\"${BW-1GBps}\" latency=\"1us\" sharing_policy=\"${POLICY-SHARED}\"/>" ;; esac; done
+}
+route() { # 'FROM TO' LINKS...
+  echo "<route src=\"${1% *}\" dst=\"${1#* }\">"
+  shift
+  for l; do echo "<link_ctn id=\"$l\"/>"; done
+  echo '</route>'
+}
+# One link between all pairs is a place where all meet, whatever leads there; its bandwidth is all there is.
+a_link_with_many_ends() {
+  { zone a b c d x; for r in 'a b' 'a c' 'a d' 'b c' 'b d' 'c d'; do route "$r" x; done; echo '</zone></platform>'; } >"$T/x.xml" && takes "$T/x.xml" '4 x 40.0010' &&
+    star_of() { for r in 'a b u v' 'a c u w' 'a d u y' 'b c v w' 'b d v y' 'c d w y'; do set -- $r; route "$1 $2" "$3" x "$4"; done; echo '</zone></platform>'; } &&
+    { POLICY=SPLITDUPLEX zone a b c d u v w y; POLICY=FATPIPE zone x | tail -1; star_of; } >"$T/x.xml" && takes "$T/x.xml" '4 x 10.0030' &&
+    { zone a b c d u v w x y; star_of; } >"$T/x.xml" && takes "$T/x.xml" '4 x 40.0030'
+}
+zones_with_routing_cluster() {
+  echo '<platform version="4.1"><zone id="w" routing="Full"><zone id="v" routing="Cluster"><router id="r"/><backbone id="b" bandwidth="2GBps" latency="0"/>
+    <cabinet id="c" prefix="n" suffix="" radical="0-1" speed="1Gf" bw="1GBps" lat="0"/><host id="h" speed="1Gf"/><link id="l" bandwidth="1GBps" latency="0" sharing_policy="SPLITDUPLEX"/><host_link id="h" up="l_UP" down="l_DOWN"/>
+    <host id="g" speed="1Gf"/><link id="m" bandwidth="500MBps" latency="0"/><host_link id="g" up="m" down="m"/></zone>
+    <zone id="z" routing="Full"><host id="k" speed="1Gf"/></zone><link id="o" bandwidth="1GBps" latency="0"/><zoneRoute src="v" dst="z" gw_src="r" gw_dst="k"><link_ctn id="o"/></zoneRoute></zone></platform>' >"$T/x.xml" &&
+    takes "$T/x.xml" '3 x 20.0000, 2 x 40.0000'
+}
+disks_and_profiles_are_left_out() {
+  { zone a b x; echo '<trace id="t" periodicity="1">0 1</trace><trace_connect trace="t" element="a"/><storage_type id="s"/><storage id="s"/><host id="c" speed="1Gf"><disk id="d"/><mount id="m"/></host>'; route 'a b' x; route 'b c' x; echo '</zone></platform>'; } >"$T/x.xml" &&
+    takes "$T/x.xml" '3 x 30.0010' && grep 'disks, storage and profiles are not kept' "$T/said"
+}
 zones_that_are_joined() { takes tests/model/simgrid_two.xml '1 x 4.0000, 2 x 8.0000, 8 x 20.0000'; }
 hosts_and_routers() {
   {
@@ -60,12 +96,14 @@ bad_files_are_refused_by_line() {
   cluster 0-15 0 'topology="FAT_TREE" topo_parameters="2;4,3;1,2;1,1"' >"$T/x.xml" && refused 5 '12 hosts' &&
     cluster 0-15 0 'topology="RING" topo_parameters="3"' >"$T/x.xml" && refused 5 'RING' &&
     cluster 0-15 fast >"$T/x.xml" && refused 5 'lat="fast"' && cluster 15-0 0 >"$T/x.xml" && refused 5 radical &&
-    cluster 0-15 0 'bb_bw="1GBps" bb_lat="0"' >"$T/x.xml" && refused 5 backbone &&
-    cluster 0-15 0 'limiter_link="1GBps"' >"$T/x.xml" && refused 5 limiter_link &&
-    cluster 0-15 0 | sed 's,</zone>,<storage/></zone>,' >"$T/x.xml" && refused 6 storage &&
+    cluster 0-15 0 'sharing_policy="WIFI"' >"$T/x.xml" && refused 5 'sharing_policy="WIFI"' &&
+    cluster 0-15 0 | sed 's,</zone>,<peer/></zone>,' >"$T/x.xml" && refused 6 peer &&
+    cluster 0-15 0 | sed 's,</zone>,<cabinet bw="1" lat="0"/></zone>,' >"$T/x.xml" && refused 6 'routing="Cluster"' &&
     cluster 0-15 0 | head -4 >"$T/x.xml" && refused 5 'no element found' || return 1
   printf '<platform>\n<host id="a"/><host id="b"/>\n<link id="l" bandwidth="1GBps"/>\n<route src="a" dst="b"><link_ctn id="m"/></route></platform>\n' >"$T/x.xml" && refused 4 'no link m' || return 1
-  printf '<platform>\n<host id="a"/><host id="b"/><host id="c"/>\n<link id="l" bandwidth="1GBps"/><route src="a" dst="b"><link_ctn id="l"/></route>\n<route src="a" dst="c"><link_ctn id="l"/></route></platform>\n' >"$T/x.xml" && refused 4 'do not lead to its end' || return 1
+  printf '<platform>\n<host id="a"/><host id="b"/><host id="c"/>\n<link id="l" bandwidth="1GBps" sharing_policy="SPLITDUPLEX"/><route src="a" dst="b"><link_ctn id="l"/></route>\n<route src="a" dst="c"><link_ctn id="l"/></route></platform>\n' >"$T/x.xml" && refused 4 'no cable between two ends' || return 1
+  { zone a b c x y z; route 'a b' x y z; route 'a c' x; route 'c b' y; echo '</zone></platform>'; } >"$T/x.xml" && refused 8 'route: there is a shorter way' || return 1
+  printf '<platform>\n<host id="a"/><host id="b"/>\n<link id="l" bandwidth="1GBps"/>\n<route src="a" dst="a"><zoneRoute gw_src="a" gw_dst="a"/></route></platform>\n' >"$T/x.xml" && refused 4 'zoneRoute within a route' || return 1
   ! "$B/simgrid_platform" "$T/none.xml" 2>"$T/said" && grep -q 'none.xml: No such file' "$T/said" && ! "$B/simgrid_platform" 2>/dev/null
 }
 numbers_out_of_range_are_refused() {
@@ -114,5 +152,5 @@ what_cannot_be_read_or_written() {
   cluster 0-15 2us >"$T/x.xml" && "$B/simgrid_platform" "$T/x.xml" >/dev/full 2>"$T/said"
   test $? = 1 && grep -q 'No space left' "$T/said"
 }
-for t in flat_cluster what_may_be_left_out fat_tree_cluster torus_cluster zones_that_are_joined hosts_and_routers loggp_is_the_mean other_shapes_are_whole bad_files_are_refused_by_line numbers_out_of_range_are_refused names_given_twice_are_refused many_hosts_and_strange_names what_cannot_be_read_or_written; do check "$t" $t; done
+for t in flat_cluster what_may_be_left_out fat_tree_cluster torus_cluster what_is_shared a_link_with_many_ends zones_with_routing_cluster disks_and_profiles_are_left_out zones_that_are_joined hosts_and_routers loggp_is_the_mean other_shapes_are_whole bad_files_are_refused_by_line numbers_out_of_range_are_refused names_given_twice_are_refused many_hosts_and_strange_names what_cannot_be_read_or_written; do check "$t" $t; done
 finish

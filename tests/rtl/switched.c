@@ -152,9 +152,9 @@ static void lone_body(void *unused) {
 }
 static void a_way_takes_what_its_platform_says(
     void) { /* there and back, in whole cycles of each cable */
-  static const pm_link links[] = {{"h0", "a", 12.5e9, 100}, {"h1", "a", 12.5e9, 100},
-                                  {"a", "b", 12.5e9, 400},  {"b", "h2", 12.5e9, 150},
-                                  {"b", "c", 12.5e9, 1000}, {"c", "h3", 12.5e9, 50}};
+  static const pm_link links[] = {{"h0", "a", 12.5e9, 100, PM_LINK_EACH_WAY}, {"h1", "a", 12.5e9, 100, PM_LINK_EACH_WAY},
+                                  {"a", "b", 12.5e9, 400, PM_LINK_EACH_WAY},  {"b", "h2", 12.5e9, 150, PM_LINK_EACH_WAY},
+                                  {"b", "c", 12.5e9, 1000, PM_LINK_EACH_WAY}, {"c", "h3", 12.5e9, 50, PM_LINK_EACH_WAY}};
   pm_platform crossbar = pm_platform_bxi2(16), tree = fat_tree(),
               file = platform_of(PM_TOPO_FILE, 4, NULL);
   int64_t d_ideal_ns[NODES];
@@ -387,7 +387,7 @@ static pm_platform random_file(void) {
     int b = kind == 1 && a ? between(0, a - 1) : between(0, switches - 1);
     if (kind == 1 && degree[b] == 7) b = a - 1; /* that one has no others yet */
     if (kind && (a == b || degree[a] == 7 || degree[b] == 7)) continue;
-    links[n] = (pm_link){"", "", 12.5e9, 100};
+    links[n] = (pm_link){"", "", 12.5e9, 100, PM_LINK_EACH_WAY};
     snprintf(links[n].from, sizeof links[n].from, kind ? "s%d" : "h%d", a);
     snprintf(links[n++].to, sizeof links[n].to, "s%d", kind ? b : a);
     degree[a] += kind > 0, degree[b] += kind > 0;
@@ -439,12 +439,12 @@ static void refused(pm_platform platform, const char *what) {
   CHECK(strstr(pm_rtl_error(rtl), what) != NULL);
 }
 static void what_these_switches_cannot_do_is_refused_by_name(void) {
-  static const pm_link slow[] = {{"h0", "a", 12.5e9, 100}, {"h1", "a", 6e9, 100}},
-                       lone[] = {{"h0", "h1", 12.5e9, 100}},
-                       through[] = {{"h0", "a", 12.5e9, 100},
-                                    {"a", "h1", 12.5e9, 100},
-                                    {"h1", "b", 12.5e9, 100},
-                                    {"b", "h2", 12.5e9, 100}};
+  static const pm_link slow[] = {{"h0", "a", 12.5e9, 100, PM_LINK_EACH_WAY}, {"h1", "a", 6e9, 100, PM_LINK_EACH_WAY}},
+                       lone[] = {{"h0", "h1", 12.5e9, 100, PM_LINK_EACH_WAY}},
+                       through[] = {{"h0", "a", 12.5e9, 100, PM_LINK_EACH_WAY},
+                                    {"a", "h1", 12.5e9, 100, PM_LINK_EACH_WAY},
+                                    {"h1", "b", 12.5e9, 100, PM_LINK_EACH_WAY},
+                                    {"b", "h2", 12.5e9, 100, PM_LINK_EACH_WAY}};
   pm_platform file = platform_of(PM_TOPO_FILE, 2, NULL);
   refused(platform_of(PM_TOPO_FATTREE, 16, "2 8 2 1 4"), "topology: a switch has at most 8 ports");
   refused(platform_of(PM_TOPO_FATTREE, 16, "2 4 4 2 2"), "topology: a NIC has one cable");
@@ -454,6 +454,15 @@ static void what_these_switches_cannot_do_is_refused_by_name(void) {
   refused(file, "topology: a way without a switch");
   file.links = through, file.link_count = 4, file.node_count = 3;
   refused(file, "topology: ");
+  const pm_link shared[] = {{"h0", "a", 12.5e9, 100, PM_LINK_SHARED}, {"h1", "a", 12.5e9, 100, PM_LINK_EACH_WAY}},
+                within[] = {{"h0", "a", 12.5e9, 100, PM_LINK_EACH_WAY}, {"h1", "a", 12.5e9, 100, PM_LINK_EACH_WAY}, {"a", "a", 12.5e9, 0, PM_LINK_EACH_WAY}};
+  for (int t = 0; t < 2; t++) {
+    pm_world_desc desc = {.platform = &file, .link = PM_LINK_CARRIER};
+    pm_world *world = NULL;
+    file.links = t ? within : shared, file.link_count = t ? 3 : 2, file.node_count = 2;
+    desc.carrier = pm_rtl_carrier(rtl);
+    CHECK(pm_world_create(&desc, &world) == PM_E_PLATFORM && !world);
+  }
 }
 static int no_memory(void *ctx, int nic, uint64_t addr, void *to, size_t n) {
   (void)ctx, (void)nic, (void)addr, (void)to, (void)n;
