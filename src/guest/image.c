@@ -239,6 +239,15 @@ static void note_openmp(const char *library) {
   static const char *const own[] = {"libomp.so", "libiomp5.so", NULL};
   has_own_openmp |= starts(library, own);
 }
+/* Why nothing that needs a library runs here; NULL: it may. */
+static const char *why_not(const char *library) {
+  if (strncmp(library, "liboshmem.so", 12) == 0)
+    return "Open MPI's OpenSHMEM stands on Open MPI's insides, which are not here; Sandia's runs "
+           "(docs/portals_stacks.md)";
+  if (strcmp(library, "libc.so") == 0 || strncmp(library, "libc.musl", 9) == 0)
+    return "musl's libc is not glibc, which pm_run has; compile it for glibc";
+  return NULL;
+}
 /* What object i needs: ours, shared by all, or one more object. Breadth first, as the dynamic
    linker does: the order of objects is the order in which symbols are looked for. object_add may
    move the array, so the one that asks is copied before. */
@@ -256,11 +265,8 @@ static int follow_names(elf_image *image, int i, const char *strings, char *erro
     if (strncmp(shorter, "libmpi", 6) == 0 && is_ours(shorter) && !image->before_mpi)
       image->before_mpi = image->object_count;
     note_openmp(shorter);
-    if (strncmp(shorter, "liboshmem.so", 12) == 0)
-      return fail(error, bytes,
-                  "%s: needs %s: Open MPI's OpenSHMEM stands on Open MPI's insides, which are not "
-                  "here; Sandia's runs (docs/portals_stacks.md)",
-                  who.path, shorter);
+    if (why_not(shorter))
+      return fail(error, bytes, "%s: needs %s: %s", who.path, shorter, why_not(shorter));
     if (is_ours(shorter)) continue;
     if (known(image, shorter) >= 0) {
       note_need(image, i, known(image, shorter));

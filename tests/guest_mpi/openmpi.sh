@@ -27,6 +27,11 @@ as_the_other_abi() {
   # shellcheck disable=SC2086
   simulated "$1" "$set" $rest && as_numbers "$T/simulated" >"$T/ours" && simulated "$1" "$B/tests/guest_mpi/all" $rest && as_texts "$T/simulated" | diff "$T/ours" - && test -s "$T/ours"
 }
+# Those of Open MPI's own files are the program's whole.
+names_of_files_are_paths() {
+  run=$(realpath "$B/pm_run") app=$(realpath "$set")
+  mkdir -p "$T/ufs:/of" && simulated 2 "$set" files && (cd "$T" && GUEST_MPI_FILE=ufs:/of/file "$run" -n 2 "$app" files 2>err | cmp simulated -)
+}
 fortran_too() {
   for f in fortran fortran08 fortran77; do
     test -x "$B/tests/guest_mpi/${f}_openmpi" && test -x "$B/tests/guest_mpi/$f" || continue
@@ -79,6 +84,7 @@ two_libraries_are_refused() {
 }
 for n in 1 2 3 4; do check "as Open MPI, $n processes" as_open_mpi $n; done
 for n in 1 3 8; do check "as the other ABI, $n processes" as_the_other_abi $n; done
+check "names of files are paths" names_of_files_are_paths
 check "Fortran too" fortran_too
 if [ -x "$B/tests/guest_mpi/openmpi_cxx" ]; then check "C++ too, and buffers handed twice" cxx_too; else skip "C++ too" "no libmpi_cxx"; fi
 check "a library that is loaded later" loaded_later

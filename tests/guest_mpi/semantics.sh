@@ -53,6 +53,13 @@ options_change_nothing() {
     simulated 4 $o "$set" -persistent && cmp "$T/first" "$T/simulated" || { echo "$o"; return 1; }
   done
 }
+# ROMIO's names of files may begin with a file system's.
+file_systems_are_no_part_of_names() {
+  simulated 2 "$set" files && cp "$T/simulated" "$T/first" && for s in ufs: NFS:; do
+    : >"$T/file" # to be deleted
+    GUEST_MPI_FILE=$s$T/file simulated 2 "$set" files && cmp "$T/first" "$T/simulated" || return 1
+  done
+}
 bad_options_are_refused() {
   for o in '--progress often' '--eager -1' '--io-bandwidth 0' '--collectives nowhere'; do
     # shellcheck disable=SC2086
@@ -369,6 +376,7 @@ check "threads are in the report" threads_are_reported
 check "a minimum is of the level" minimum_is_of_the_level
 check "a maximum knows what goes at once" maximum_knows_what_goes_at_once
 check "waits are for what ends in them" waits_are_for_what_ends_in_them
+check "file systems are no part of names" file_systems_are_no_part_of_names
 check "Fortran as MPICH" fortran_is_as_mpich
 check "calls are in the trace" calls_are_in_the_trace
 check "tools run inside" tools_run_inside

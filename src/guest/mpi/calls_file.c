@@ -102,7 +102,13 @@ static bool mode_is_good(int amode) {
   return ways == 1 && !((amode & MPI_MODE_RDONLY) && (amode & (MPI_MODE_CREATE | MPI_MODE_EXCL))) &&
          !((amode & MPI_MODE_RDWR) && (amode & MPI_MODE_SEQUENTIAL));
 }
-CALL(File_open, MPI_Comm comm, const char *path, int amode, MPI_Info info, MPI_File *fh) {
+/* Behind the file system that ROMIO is to take it for. */
+static const char *path_of(const char *name) {
+  const bool has_system = !gm_set.names_are_paths &&
+                          (strncasecmp(name, "ufs:", 4) == 0 || strncasecmp(name, "nfs:", 4) == 0);
+  return name + (has_system ? 4 : 0);
+}
+CALL(File_open, MPI_Comm comm, const char *name, int amode, MPI_Info info, MPI_File *fh) {
   IN("File_open");
   gm_comm *c = comm_of(p, comm);
   struct {
@@ -112,6 +118,7 @@ CALL(File_open, MPI_Comm comm, const char *path, int amode, MPI_Info info, MPI_F
   FAIL_IF(!c || c->remote, c, MPI_ERR_COMM);
   FILE_FAIL_IF(!mode_is_good(amode), NULL, MPI_ERR_AMODE);
   const uint32_t context = gm_comm_agree(p, c);
+  const char *const path = path_of(name);
   int fd = -1;
   if (c->rank == 0) { /* it makes the file, then the others find it */
     fd = open(path, flags_of(amode), 0666);
@@ -161,10 +168,10 @@ CALL(File_close, MPI_File *fh) {
   FILE_FAIL_IF(failed, NULL, class_of_errno(failed));
   return MPI_SUCCESS;
 }
-CALL(File_delete, const char *path, MPI_Info info) {
+CALL(File_delete, const char *name, MPI_Info info) {
   IN("File_delete");
   (void)info;
-  FILE_FAIL_IF(unlink(path), NULL, class_of_errno(errno));
+  FILE_FAIL_IF(unlink(path_of(name)), NULL, class_of_errno(errno));
   return MPI_SUCCESS;
 }
 CALL(File_set_size, MPI_File fh, MPI_Offset size) {

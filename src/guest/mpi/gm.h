@@ -125,9 +125,10 @@ typedef struct gm_options {
   gm_progress progress;
   const char *report, *program; /* folder, or NULL; name for it */
   int computes;                 /* CPU time of the host counts */
-  bool is_fixed;     /* a process's variables are at their addresses only while it runs itself */
-  bool is_traced;    /* calls go into the trace */
-  int takes_aliases; /* one buffer for both sides of a collective: as in place, no error */
+  bool is_fixed;       /* a process's variables are at their addresses only while it runs itself */
+  bool is_traced;      /* calls go into the trace */
+  int takes_aliases;   /* one buffer for both sides of a collective: as in place, no error */
+  int names_are_paths; /* of files: no file system stands before it */
   int64_t period_ns;
   uint64_t eager_bytes;
   int64_t early_mb;      /* MiB of messages before their receives, of a process */

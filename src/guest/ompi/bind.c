@@ -62,7 +62,7 @@ static bool is_its(const char *name) {
 static void bound(size_t (*offset_of)(const char *name)) {
   place = (size_t *)calloc((size_t)om_row_count, sizeof *place);
   if (!place) guest_refuse("out of memory");
-  gm_set.takes_aliases = 1;
+  gm_set.takes_aliases = gm_set.names_are_paths = 1;
   for (int i = 0; i < om_row_count; i++) {
     place[i] = offset_of(om_rows[i].variable);
     om_variable[i].handle = om_rows[i].handle;
