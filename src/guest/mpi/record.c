@@ -182,7 +182,6 @@ static void add_to_place(const gm_proc *p, gm_place *x, int64_t d_ns) {
   if (d_ns > x->where.max_ns) x->where.max_ns = d_ns;
 }
 /* Where the time in calls went: of what a call waits for at once each moment counts once, when the call is over. */
-enum { MOST_NOTED = 1024 };
 static void note_wait(struct gm_record *k, const nbc_pair *x, nbc_wait_kind kind, int64_t since_ns,
                       int64_t until_ns) {
   if (since_ns < k->counted_ns) since_ns = k->counted_ns;
@@ -196,8 +195,7 @@ static void note_wait(struct gm_record *k, const nbc_pair *x, nbc_wait_kind kind
   }
   k->noted[k->noted_count++] = (nbc_wait_span){x->rank, x->partner, kind, since_ns, until_ns, 0};
 }
-static void count_waits(struct gm_record *k, uint32_t most) {
-  if (k->noted_count <= most) return;
+static void count_waits(struct gm_record *k) {
   if (nbc_waits_add(&k->waits, k->noted, k->noted_count) != NBC_OK)
     gm_fatal("--report: out of memory");
   for (uint32_t i = 0; i < k->noted_count; i++)
@@ -209,7 +207,7 @@ static void count_place(const gm_proc *p, int64_t t_ns) {
   gm_place *const x = *gm_place_now();
   *gm_place_now() = NULL;
   add_to_place(p, x, t_ns - *gm_place_since());
-  if (p->record) count_waits(p->record, MOST_NOTED);
+  if (p->record) count_waits(p->record);
 }
 static bool looks(nbc_kind kind) { return kind == NBC_KIND_TEST || kind == NBC_KIND_IPROBE; }
 static void note_look(gm_looks *k, const nbc_recorder *by, nbc_kind kind, int64_t t_ns) {
@@ -474,7 +472,7 @@ static void count_pair(gm_proc *p, const gm_msg *m) {
   if (untold_ns < waited_ns)
     waited_ns = untold_ns; /* one without data ended since: it moves no monitor's time */
   const int64_t since_ns = looked_since_ns(p, m, now_ns - waited_ns, p->record->told_ns),
-                first_ns = looked_since_ns(p, m, now_ns - in_call_ns, p->record->counted_ns);
+                first_ns = looked_since_ns(p, m, now_ns - in_call_ns, 0);
   p->record->told_ns = now_ns;
   nbc_pair *x = pair_with(p->record, p->rank, partner);
   x->waited_ns += waited_ns;
@@ -751,7 +749,7 @@ static nbc_report *report_of(const gm_proc *p, struct gm_record *k, int node, in
   for (uint32_t i = 0; k->with && i <= k->pair_mask; i++)
     if (is_used(&k->with[i].pair) && nbc_report_pair(report, &k->with[i].pair) != NBC_OK)
       gm_fatal("--report: out of memory");
-  count_waits(k, 0);
+  count_waits(k);
   report->waits = k->waits; /* and `of` is the report's */
   report->waits.held_ns = report->call_ns;
   report->is_simulated = true;
