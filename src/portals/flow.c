@@ -40,8 +40,8 @@ static int pm__narrow_levels(const pm_platform *p) {
   return l - 1;
 }
 static void pm__link_is_near(pm__link *l) {
-  l->flows = &l->near;
-  l->held = &l->near.flow;
+  l->flows = &l->of.near;
+  l->held = &l->of.near.flow;
   l->max = 1;
 }
 /* Twice the flows may cross the link, and be held down by it. ret 0: out of memory */
@@ -97,6 +97,9 @@ PM__PRIVATE int pm__links_make(pm_world *w) {
     w->links[i].cap =
         (i - net) % per_node + 1 == per_node ? p->intra_bytes_per_s : p->pci_bytes_per_s;
   for (i = 0; i < all; i++) w->links[i].level = PM__FREE;
+  w->has_few_flows = !w->desc.link_use;
+  w->few_level = PM__FREE;
+  w->few_spare = PM__FEW_SPARE;
   w->pci_is_wide = pm__pci_is_wide(w);
   /* Links that fail and links whose use is kept have to know all that crosses them. */
   if (!w->desc.link_use && !w->desc.faults.outage_count && !w->desc.faults.down_node)
@@ -109,24 +112,25 @@ PM__PRIVATE int pm__links_make(pm_world *w) {
 /* For the use of links: what the flow has moved since that was noted last. */
 static void pm__flow_used(pm_world *w, pm__flow *f, double moved_bytes) {
   int h;
-  for (h = 0; h < f->link_count - f->is_limited; h++) {
+  for (h = 0; h < f->link_count; h++) { /* of links outside of the network none is kept */
     pm__use_add(w, f->link[h], PM__USE_CARRIED, f->t_seen_ps, w->now_ps,
-                (moved_bytes - f->seen_bytes) / pm__payload_ratio(&w->plat));
+                (moved_bytes - f->of.seen_bytes) / pm__payload_ratio(&w->plat));
     pm__use_add(w, f->link[h], PM__USE_FLOWS, f->t_seen_ps, w->now_ps,
                 (double)(w->now_ps - f->t_seen_ps));
   }
-  f->seen_bytes = moved_bytes;
+  f->of.seen_bytes = moved_bytes;
   f->t_seen_ps = w->now_ps;
 }
 /* ---- when flows end ------------------------------------------------------------------------------ */
-/* A tournament: node i holds the earlier one of the times of its children 2 i and 2 i + 1, flow k is leaf max +
-   k (PM__FOREVER: it does not flow). A rate that changes plays its leaf's matches again, log2 max of them, and
-   nothing moves, where a heap would move events about. Growing doubles the leaves and plays all matches anew. */
+/* A tournament: node i holds the earliest of the times of its children 4 i to 4 i + 3, flow k is leaf max +
+   k (PM__FOREVER: it does not flow). A rate that changes plays its leaf's matches again, log4 max of them, and
+   nothing moves, where a heap would move events about. Growing makes four times the leaves and plays all anew. */
+static inline int64_t pm__sooner(int64_t a_ps, int64_t b_ps) { return b_ps < a_ps ? b_ps : a_ps; }
 static int pm__ends_grow(pm_world *w) {
-  const uint32_t max = w->ends_max ? 2 * w->ends_max : 1;
+  const uint32_t max = w->ends_max ? 4 * w->ends_max : 1;
   int64_t *ends = (int64_t *)PM_MALLOC(2 * (size_t)max * sizeof *ends);
   pm__flow **flow = (pm__flow **)PM_REALLOC(w->flow, max * sizeof *flow);
-  uint32_t i;
+  uint32_t i, k;
   if (flow) w->flow = flow;
   if (!ends || !flow) {
     PM_FREE(ends);
@@ -134,7 +138,10 @@ static int pm__ends_grow(pm_world *w) {
   }
   for (i = 0; i < max; i++)
     ends[max + i] = i < w->ends_max ? w->ends[w->ends_max + i] : PM__FOREVER;
-  for (i = max - 1; i; i--) ends[i] = ends[2 * i + 1] < ends[2 * i] ? ends[2 * i + 1] : ends[2 * i];
+  for (i = max / 4; i; i /= 4) /* level by level */
+    for (k = i; k < 2 * i; k++)
+      ends[k] = pm__sooner(pm__sooner(ends[4 * k], ends[4 * k + 1]),
+                           pm__sooner(ends[4 * k + 2], ends[4 * k + 3]));
   PM_FREE(w->ends);
   w->ends = ends;
   w->ends_max = max;
@@ -145,15 +152,18 @@ static void pm__ends_set(pm_world *w, uint32_t number, int64_t t_ps) {
   uint32_t i = w->ends_max + number;
   /* All the way up: where it might end nobody can foresee, which costs a processor more than the matches. */
   for (ends[i] = t_ps; i > 1; ends[i] = t_ps) {
-    if (ends[i ^ 1] < t_ps) t_ps = ends[i ^ 1];
-    i /= 2;
+    t_ps = pm__sooner(pm__sooner(t_ps, ends[i ^ 1]), pm__sooner(ends[i ^ 2], ends[i ^ 3]));
+    i /= 4;
   }
 }
 /* Of several that end first the one with the lowest number. */
 static pm__flow *pm__ends_first(const pm_world *w) {
-  const int64_t *const ends = w->ends;
+  const int64_t *const ends = w->ends, t_ps = ends[1];
   uint32_t i = 1;
-  while (i < w->ends_max) i = 2 * i + (ends[2 * i] != ends[1]);
+  while (i < w->ends_max) {
+    const bool not_0 = ends[4 * i] != t_ps, not_1 = not_0 & (ends[4 * i + 1] != t_ps);
+    i = 4 * i + not_0 + not_1 + (not_1 & (ends[4 * i + 2] != t_ps));
+  }
   return w->flow[i - w->ends_max];
 }
 /* What the end of the first one will look at, see pm__ask_for. Mostly it is told of a message, to whose NICs it leads. */
@@ -171,6 +181,14 @@ static void pm__ends_next(pm_world *w) {
   const int64_t t_ps = w->ends[1];
   if (w->is_large && t_ps != w->t_flow_end_ps && t_ps != PM__FOREVER) pm__end_comes(w);
   pm__flow_end_at(w, t_ps);
+}
+static void pm__solve_later(pm_world *w) {
+  if (w->solve_is_due) return;
+  /* The solver counts as an event to come, so that the world does not take itself for idle before
+     it has run. */
+  w->solve_is_due = true; /* once for all that happens now */
+  pm__usual_until(w);
+  w->future_count++;
 }
 static inline void pm__link_touched(pm_world *w, uint32_t link) {
   w->links[link].is_touched = true;
@@ -213,9 +231,12 @@ static void pm__clock_restart(pm__link *l) {
   int i;
   for (i = 0; i < l->held_count; i++) {
     l->held[i]->end_bytes -= l->moved_bytes;
-    l->held[i]->seen_bytes -= l->moved_bytes;
+    l->held[i]->of.seen_bytes -= l->moved_bytes;
   }
   l->moved_bytes = 0;
+}
+static void pm__limit_by(pm__link *l, double cap) {
+  if (cap < l->lone_cap) l->lone_cap = cap;
 }
 /* The link becomes the flow's bottleneck: its mark is what the clock shows now and what it has left. */
 static void pm__hold_down(pm_world *w, pm__flow *f, uint32_t link) {
@@ -225,8 +246,9 @@ static void pm__hold_down(pm_world *w, pm__flow *f, uint32_t link) {
   if (!l->held_count) l->lone_cap = PM__FREE;
   f->bottleneck = link;
   f->end_bytes = l->moved_bytes + f->remaining_bytes;
+  pm__limit_by(l, f->least_cap);
   if (w->uses) {
-    f->seen_bytes = l->moved_bytes;
+    f->of.seen_bytes = l->moved_bytes;
     f->t_seen_ps = w->now_ps;
   }
   pm__held_move(l, l->held_count++, f);
@@ -235,9 +257,11 @@ static void pm__hold_down(pm_world *w, pm__flow *f, uint32_t link) {
 PM__INLINE_HERE void pm__hold_no_more(pm_world *w, pm__flow *f) {
   pm__link *l = &w->links[f->bottleneck];
   pm__flow *last;
+  double left_bytes;
   pm__link_advance(w, f->bottleneck);
   if (w->uses && f->t_seen_ps != w->now_ps) pm__flow_used(w, f, l->moved_bytes);
-  f->remaining_bytes = f->end_bytes > l->moved_bytes ? f->end_bytes - l->moved_bytes : 0;
+  left_bytes = f->end_bytes - l->moved_bytes;
+  f->remaining_bytes = left_bytes > 0 ? left_bytes : 0;
   last = l->held[--l->held_count];
   if (last != f) pm__held_move(l, (int)f->held_at, last);
   if (!l->held_count) l->level = PM__FREE;
@@ -290,6 +314,7 @@ static void pm__settle(pm_world *w) {
   pm__ends_next(w);
 }
 PM__PRIVATE double pm__flow_rate(const pm_world *w, const pm__flow *f) {
+  if (w->has_few_flows) return f->of.rate < PM__FREE ? f->of.rate : 0;
   return f->bottleneck == PM__NO_LINK ? 0 : w->links[f->bottleneck].rate;
 }
 
@@ -388,9 +413,6 @@ static void pm__feed_drop(pm_world *w, uint32_t from, uint32_t link) {
   }
 }
 static bool pm__is_lone(const pm__link *l) { return l->count == 1; }
-static void pm__limit_by(pm__link *l, double cap) {
-  if (cap < l->lone_cap) l->lone_cap = cap;
-}
 /* One flow more, or less, of a link that is not lone is held down by `from`. */
 static inline void pm__holds_here(pm_world *w, uint32_t from, uint32_t link) {
   if (w->links[link].keeps_feeds)
@@ -404,35 +426,35 @@ static inline void pm__holds_no_more_here(pm_world *w, uint32_t from, uint32_t l
   else
     w->links[from].few_count--;
 }
-PM__INLINE_HERE void pm__attach(pm_world *w, pm__flow *f, uint32_t to) {
-  int h;
-  pm__hold_down(w, f, to);
-  for (h = 0; h < f->link_count; h++) {
-    const pm__link *l = &w->links[f->link[h]];
-    l->flows[f->place[h]].from = to;
-    if (f->link[h] == to) continue;
-    if (pm__is_lone(l))
-      pm__limit_by(&w->links[to], l->cap);
-    else
-      pm__holds_here(w, to, f->link[h]);
-  }
+/* Hops of a flow are bits of a number. */
+static inline int pm__first_bit(uint64_t bits) { return __builtin_ctzll(bits); }
+static inline uint64_t pm__hop_bit(uint32_t hop) { return (uint64_t)1 << hop; }
+static inline uint32_t *pm__places(pm__flow *f) {
+  return f->link + (f->link == f->near ? PM__NEAR : PM__FAR_LINKS);
 }
-static void pm__detach(pm_world *w, pm__flow *f) {
-  const uint32_t from = f->bottleneck;
-  int h;
-  pm__hold_no_more(w, f);
-  for (h = 0; h < f->link_count; h++)
-    if (f->link[h] != from && !pm__is_lone(&w->links[f->link[h]]))
-      pm__holds_no_more_here(w, from, f->link[h]);
+PM__INLINE_HERE void pm__attach(pm_world *w, pm__flow *f, uint32_t to) {
+  const uint32_t *const place = pm__places(f);
+  uint64_t hops;
+  pm__hold_down(w, f, to);
+  for (hops = f->shared; hops; hops &= hops - 1) {
+    const int h = pm__first_bit(hops);
+    w->links[f->link[h]].flows[place[h]].from = to;
+    if (f->link[h] != to) pm__holds_here(w, to, f->link[h]);
+  }
 }
 /* A second flow crosses the link. */
 static void pm__no_more_lone(pm_world *w, uint32_t link) {
-  const uint32_t from = w->links[link].flows[0].from;
+  pm__crossing *const first = &w->links[link].flows[0];
+  const uint32_t from = first->flow->bottleneck;
+  first->flow->shared |= pm__hop_bit(first->hop);
+  first->from = from;
   if (from != link && from != PM__NO_LINK) pm__holds_here(w, from, link);
 }
 /* All flows but one have left the link. */
 static void pm__becomes_lone(pm_world *w, uint32_t link) {
-  const uint32_t from = w->links[link].flows[0].from;
+  const pm__crossing *const first = &w->links[link].flows[0];
+  const uint32_t from = first->from;
+  first->flow->shared &= ~pm__hop_bit(first->hop);
   if (from == link || from == PM__NO_LINK) return;
   pm__holds_no_more_here(w, from, link);
   pm__limit_by(&w->links[from], w->links[link].cap);
@@ -499,25 +521,30 @@ static uint32_t pm__due_take(pm_world *w) {
 }
 static void pm__link_touch(pm_world *w, uint32_t link) {
   pm__due_add(w, link);
-  if (w->solve_is_due) return;
-  /* The solver counts as an event to come, so that the world does not take itself for idle before
-     it has run. */
-  w->solve_is_due = true; /* once for all that happens now */
-  pm__usual_until(w);
-  w->future_count++;
+  pm__solve_later(w);
 }
-/* Flows that `from` held down are held down by `to` from now on, which they cross too. */
+/* The flow is held down by `to` from now on, which it crosses. */
+static void pm__flow_move(pm_world *w, pm__flow *f, uint32_t to) {
+  const uint32_t from = f->bottleneck, *const place = pm__places(f);
+  uint64_t hops;
+  pm__hold_no_more(w, f);
+  pm__hold_down(w, f, to);
+  for (hops = f->shared; hops; hops &= hops - 1) {
+    const int h = pm__first_bit(hops);
+    const uint32_t link = f->link[h];
+    w->links[link].flows[place[h]].from = to;
+    if (link != from) pm__holds_no_more_here(w, from, link);
+    if (link == to) continue;
+    pm__holds_here(w, to, link);
+    pm__due_add(w, link);
+  }
+}
+/* All that `from` held down of those which cross `to`. */
 static void pm__take_over(pm_world *w, uint32_t from, uint32_t to) {
   const pm__link *l = &w->links[to];
-  int k, h;
-  for (k = 0; k < l->count && w->links[from].held_count; k++) {
-    pm__flow *f = l->flows[k].flow;
-    if (l->flows[k].from != from) continue;
-    pm__detach(w, f);
-    pm__attach(w, f, to);
-    for (h = 0; h < f->link_count; h++)
-      if (f->link[h] != to && !pm__is_lone(&w->links[f->link[h]])) pm__due_add(w, f->link[h]);
-  }
+  int k;
+  for (k = 0; k < l->count && w->links[from].held_count; k++)
+    if (l->flows[k].from == from) pm__flow_move(w, l->flows[k].flow, to);
 }
 /* What others leave of the link, and the highest of their levels: found anew. */
 static void pm__sum_up(const pm_world *w, pm__link *l) {
@@ -617,10 +644,10 @@ static void pm__lone_look(pm_world *w, pm__link *l, double level) {
 /* The level of a link that only one flow crosses. */
 static double pm__lone_level(pm_world *w, uint32_t link) {
   const pm__link *l = &w->links[link];
-  const uint32_t from = l->flows[0].from;
-  if (from != link) {
-    if (w->links[from].level <= l->cap * (1 + w->same_ratio)) return PM__FREE;
-    pm__take_over(w, from, link);
+  pm__flow *const f = l->flows[0].flow;
+  if (f->bottleneck != link) {
+    if (w->links[f->bottleneck].level <= l->cap * (1 + w->same_ratio)) return PM__FREE;
+    pm__flow_move(w, f, link);
   }
   return l->cap;
 }
@@ -651,18 +678,19 @@ static void pm__fed_more(pm_world *w, const pm__feeds *feeds, double by, double 
 static void pm__level_told(pm_world *w, uint32_t link, double before) {
   const pm__link *l = &w->links[link];
   const bool is_lower = l->level < before;
-  int i, h;
+  uint64_t hops;
+  int i;
   if (l->feeds && is_lower) /* no sum is known in which it had none yet */
     pm__fed_less(w, l->feeds, before < PM__FREE ? l->level - before : 0);
   else if (l->feeds)
     pm__fed_more(w, l->feeds, l->level - before, l->level);
   for (i = 0; l->few_count && i < l->held_count; i++) {
     const pm__flow *f = l->held[i];
-    for (h = 0; h < f->link_count; h++) {
-      const pm__link *other = &w->links[f->link[h]];
-      const bool is_none =
-          (other == l) | pm__is_lone(other) | other->keeps_feeds | other->is_queued;
-      if (((other->held_count != 0) | !is_lower) > is_none) pm__due_put(w, f->link[h]);
+    for (hops = f->shared; hops; hops &= hops - 1) {
+      const uint32_t at = f->link[pm__first_bit(hops)];
+      const pm__link *other = &w->links[at];
+      const bool is_none = (other == l) | other->keeps_feeds | other->is_queued;
+      if (((other->held_count != 0) | !is_lower) > is_none) pm__due_put(w, at);
     }
   }
 }
@@ -682,15 +710,240 @@ static void pm__level_find(pm_world *w, uint32_t link) {
   pm__link_advance(w, link);
   pm__level_told(w, link, before);
 }
+/* Of the links that no other flow crosses; the first one of several. */
+static uint32_t pm__narrowest(const pm_world *w, const pm__flow *f) {
+  uint32_t best = PM__NO_LINK;
+  int h;
+  for (h = 0; h < f->link_count; h++)
+    if (f->link[h] < best && w->links[f->link[h]].cap <= f->least_cap) best = f->link[h];
+  return best;
+}
+static void pm__flows_become_many(pm_world *w);
+/* ---- few flows -------------------------------------------------------------------------------------
+   While a world never had more than 64 flows at once each is a bit, by its number, and a link is the set of those that
+   cross it: coming and going are an operation for each link, and neither bottlenecks nor clocks are kept. When some
+   come or go, the rates of all that share links with them, or with one that does, are filled from zero: the link that
+   leaves its flows the least fixes these, then the next one. While such sets are small that takes less than what is
+   above, and it has few turns that a processor would have to foresee. It grows with the square of their links: where
+   these are more than PM__FEW_USUAL in the mean for a while, flows are many from then on. */
+/* Links that flows share, as they are filled; number 0 stands for all others. */
+typedef struct pm__few_set {
+  double least_cap; /* no flow has less on its own */
+  double left[PM__FEW_LINKS + PM__NEAR];
+  double open[PM__FEW_LINKS + PM__NEAR]; /* so many flows without a rate */
+  uint32_t link[PM__FEW_LINKS + PM__NEAR], count;
+} pm__few_set;
+static inline uint64_t pm__flow_bit(const pm__flow *f) { return (uint64_t)1 << f->number; }
+/* From now on. */
+static void pm__few_rate(pm_world *w, pm__flow *f, double rate) {
+  const double left_bytes =
+      f->remaining_bytes - pm__times(f->of.rate * (double)(w->now_ps - f->t_seen_ps), 1e-12);
+  f->remaining_bytes = left_bytes > 0 ? left_bytes : 0;
+  f->t_seen_ps = w->now_ps;
+  f->of.rate = rate;
+  pm__ends_set(w, f->number,
+               pm__later(w->now_ps, pm__whole_ps(pm__times(f->remaining_bytes / rate, 1e12))));
+}
+/* From a link of that level some went, or to it they came. What is slower than the least such level keeps its rate: until
+   then links are filled as before. */
+static void pm__few_disturbed(pm_world *w, uint64_t flows, double level) {
+  w->few_due |= flows;
+  w->few_level = level < w->few_level ? level : w->few_level;
+  pm__solve_later(w);
+}
+static void pm__few_go(pm_world *w, pm__flow *f, double bytes, double cap) {
+  const uint64_t bit = pm__flow_bit(f);
+  uint64_t others = 0;
+  int h, most = 0;
+  f->least_cap = cap;
+  for (h = 0; h < f->link_count; h++) {
+    pm__link *l = &w->links[f->near[h]];
+    others |= l->of.few.flows;
+    l->of.few.flows |= bit;
+    l->count++;
+    l->of.few.at = 0;
+    most = l->count > most ? l->count : most;
+    f->least_cap = l->cap < f->least_cap ? l->cap : f->least_cap;
+  }
+  f->remaining_bytes = bytes;
+  f->t_seen_ps = w->now_ps;
+  f->of.rate = PM__FREE;
+  w->few |= bit;
+  w->stats.flow_count++;
+  if (others & bit) pm_world_fail(w, PM_E_STATE, "a flow crosses a link twice");
+  if (others) {
+    pm__few_disturbed(w, others | bit, f->least_cap / most);
+    return;
+  }
+  pm__few_rate(w, f, f->least_cap);
+  if (!w->solve_is_due) pm__ends_next(w);
+}
+/* Those that share a link which held some down may become faster. */
+static void pm__few_leave(pm_world *w, pm__flow *f) {
+  const uint64_t bit = pm__flow_bit(f);
+  uint64_t others = 0;
+  int h;
+  for (h = 0; h < f->link_count; h++) {
+    pm__link *l = &w->links[f->near[h]];
+    l->of.few.flows &= ~bit;
+    l->of.few.at = 0;
+    l->count--;
+    others |= l->of.few.flows & (0 - (uint64_t)(l->level < PM__FREE));
+  }
+  w->few &= ~bit;
+  w->few_due &= ~bit;
+  pm__ends_set(w, f->number, PM__FOREVER);
+  if (others) pm__few_disturbed(w, others, f->of.rate);
+  f->of.rate = 0;
+}
+/* All whose rates may change: those disturbed, and what shares links with one of them; and these links, each brought
+   by its first flow, as if nothing crossed them. ret the flows; slower: on the same links, but keep their rates */
+static uint64_t pm__few_reached(pm_world *w, pm__few_set *s, uint64_t *slower) {
+  const double level = w->few_level * (1 - 1e-9);
+  pm__link *const links = w->links;
+  uint64_t due = w->few_due, reached = 0, slow = 0, todo;
+  uint32_t n = 1;
+  int h;
+  s->least_cap = PM__FREE;
+  while ((todo = due & ~(reached | slow)) != 0) {
+    const uint64_t bit = todo & (0 - todo);
+    const pm__flow *f = w->flow[pm__first_bit(todo)];
+    if (f->of.rate < level) {
+      slow |= bit;
+      continue;
+    }
+    s->least_cap = f->least_cap < s->least_cap ? f->least_cap : s->least_cap;
+    for (h = 0; h < f->link_count; h++) {
+      const uint64_t flows = links[f->near[h]].of.few.flows;
+      due |= flows;
+      s->link[n] = f->near[h];
+      n += (flows != bit) & !(flows & reached);
+    }
+    reached |= bit;
+    if (n > PM__FEW_LINKS) break;
+  }
+  for (s->count = n; n-- > 1;) {
+    pm__link *l = &links[s->link[n]];
+    l->of.few.at = n;
+    l->level = PM__FREE;
+    s->left[n] = l->cap;
+    s->open[n] = l->count;
+  }
+  s->left[0] = s->open[0] = 0;
+  s->link[0] = 0;
+  *slower = slow;
+  return reached;
+}
+/* They have that rate: what is left of their links is for others. */
+static inline void pm__few_fix(const pm__link *links, pm__few_set *s, const pm__flow *f,
+                               double level) {
+  const int count = f->link_count;
+  int h;
+  for (h = 0; h < count; h++) {
+    const uint32_t at = links[f->near[h]].of.few.at;
+    s->left[at] -= level;
+    s->open[at] -= 1;
+  }
+}
+/* The same, of a flow that was not reached: its other links were not, either. */
+static void pm__few_keep(const pm_world *w, pm__few_set *s, const pm__flow *f) {
+  int h;
+  for (h = 0; h < f->link_count; h++) {
+    const uint32_t at = w->links[f->near[h]].of.few.at;
+    if (!at || at >= s->count || s->link[at] != f->near[h]) continue;
+    s->left[at] -= f->of.rate;
+    s->open[at] -= 1;
+  }
+}
+/* The link that leaves each of its flows the least: without a branch that nobody could foresee. One that has no flows
+   left leaves more than any link carries, and nothing divides by zero: a program may have asked for a signal then. */
+static uint32_t pm__few_fullest(const pm__few_set *s, double *level) {
+  uint32_t i, best = 0;
+  double least = PM__FREE;
+  for (i = 1; i < s->count; i++) {
+    const double left = s->left[i] > 1e-60 ? s->left[i] : 1e-60;
+    const double share = left / (s->open[i] + 1e-100);
+    best += (i - best) & (0 - (uint32_t)(share < least));
+    least = share < least ? share : least;
+  }
+  *level = least;
+  return s->link[best];
+}
+/* A flow has less on its own than that level. */
+PM__APART static uint64_t pm__few_slower(const pm_world *w, uint64_t flows, double *level) {
+  uint64_t slowest = 0;
+  for (; flows; flows &= flows - 1) {
+    const pm__flow *f = w->flow[pm__first_bit(flows)];
+    if (f->least_cap > *level) continue;
+    *level = f->least_cap;
+    slowest = pm__flow_bit(f);
+  }
+  return slowest;
+}
+static void pm__few_solve(pm_world *w) {
+  pm__few_set s;
+  uint64_t slower, flows, fixed;
+  flows = pm__few_reached(w, &s, &slower);
+  w->few_due = 0;
+  w->few_level = PM__FREE;
+  w->few_spare += PM__FEW_USUAL - (int)s.count;
+  if (w->few_spare > PM__FEW_SPARE) w->few_spare = PM__FEW_SPARE;
+  if (s.count > PM__FEW_LINKS || w->few_spare < 0) {
+    pm__flows_become_many(w);
+    return;
+  }
+  for (; slower; slower &= slower - 1) pm__few_keep(w, &s, w->flow[pm__first_bit(slower)]);
+  while (flows) {
+    double level;
+    const uint32_t fullest = pm__few_fullest(&s, &level);
+    fixed = level > s.least_cap ? pm__few_slower(w, flows, &level) : 0;
+    if (!fixed) {
+      fixed = w->links[fullest].of.few.flows & flows;
+      w->links[fullest].level = level;
+    }
+    flows &= ~fixed;
+    for (; fixed; fixed &= fixed - 1) {
+      pm__flow *f = w->flow[pm__first_bit(fixed)];
+      pm__few_fix(w->links, &s, f, level);
+      /* Rounding alone must not move an end. */
+      if (fabs(level - f->of.rate) > 1e-12 * f->of.rate) pm__few_rate(w, f, level);
+    }
+  }
+  pm__ends_next(w);
+}
+/* There are more than bits: all begin anew as they are, and are many from now on. */
+static void pm__flows_become_many(pm_world *w) {
+  uint64_t flows;
+  int h;
+  w->has_few_flows = false;
+  for (flows = w->few; flows; flows &= flows - 1) {
+    pm__flow *f = w->flow[pm__first_bit(flows)];
+    pm__few_rate(w, f, f->of.rate); /* what is left */
+    pm__ends_set(w, f->number, PM__FOREVER);
+    for (h = 0; h < f->link_count; h++) {
+      pm__link *l = &w->links[f->near[h]];
+      l->count = 0;
+      l->level = PM__FREE;
+      memset(&l->of, 0, sizeof l->of);
+    }
+  }
+  if (w->few) pm__solve_later(w);
+  for (flows = w->few; flows && !w->stopped; flows &= flows - 1) {
+    pm__flow *f = w->flow[pm__first_bit(flows)];
+    w->stats.flow_count--;
+    if (!pm__flow_go(w, f, f->remaining_bytes, f->least_cap))
+      pm_world_fail(w, PM_E_NOMEM, "out of memory: flow");
+  }
+}
 /* A first guess for a flow that is new. */
-PM__INLINE_HERE uint32_t pm__narrowest(const pm_world *w, const pm__flow *f) {
+PM__INLINE_HERE uint32_t pm__guess(const pm_world *w, const pm__flow *f) {
   double least = PM__FREE;
   uint32_t best = PM__NO_LINK;
   int h;
   for (h = 0; h < f->link_count; h++) {
     const pm__link *l = &w->links[f->link[h]];
-    const double level = l->held_count && l->level < PM__FREE ? l->level : l->cap / l->count;
-    if (level < least || (level <= least && f->link[h] < best)) {
+    const double level = l->level < PM__FREE ? l->level : l->cap / l->count;
+    if ((level < least) | ((level <= least) & (f->link[h] < best))) {
       least = level;
       best = f->link[h];
     }
@@ -701,11 +954,15 @@ PM__PRIVATE void pm__solve_now(pm_world *w) {
   const int64_t many = 1000 + 64 * (int64_t)w->link_count;
   int64_t steps = 0;
   w->stats.solve_count++;
+  if (w->has_few_flows) {
+    pm__few_solve(w);
+    return;
+  }
   w->same_ratio = 1e-12;
   while (w->fresh && !w->stopped) {
     pm__flow *f = w->fresh;
     w->fresh = f->next;
-    const uint32_t to = pm__narrowest(w, f);
+    const uint32_t to = pm__guess(w, f);
     pm__attach(w, f, to);
     pm__due_add(w, to);
   }
@@ -728,7 +985,7 @@ static void pm__no_more_fresh(pm_world *w, const pm__flow *f) {
    flow crosses one of them. */
 static void pm__alone(pm_world *w, pm__flow *f) {
   const uint32_t link = pm__narrowest(w, f);
-  pm__attach(w, f, link);
+  pm__hold_down(w, f, link);
   w->links[link].level = w->links[link].cap;
   if (w->solve_is_due || w->stopped) return; /* it is touched */
   pm__settle(w);
@@ -758,23 +1015,23 @@ static void pm__limit_free(pm_world *w, uint32_t link) {
 
 /* ---- flows -------------------------------------------------------------------------------------- */
 static void pm__flow_leave_links(pm_world *w, pm__flow *f) {
-  const uint32_t held_by = f->bottleneck;
+  const uint32_t held_by = f->bottleneck, *const place = pm__places(f);
+  uint64_t hops;
   int h;
   if (held_by != PM__NO_LINK)
     pm__hold_no_more(w, f);
   else
     pm__no_more_fresh(w, f);
-  for (h = 0; h < f->link_count; h++) {
-    const uint32_t link = f->link[h];
+  for (h = 0; h < f->link_count; h++) w->links[f->link[h]].count--;
+  for (hops = f->shared; hops; hops &= hops - 1) {
+    const uint32_t link = f->link[h = pm__first_bit(hops)];
     pm__link *l = &w->links[link];
-    const pm__crossing last = l->flows[l->count - 1];
-    if (!pm__is_lone(l) && held_by != link && held_by != PM__NO_LINK)
-      pm__holds_no_more_here(w, held_by, link);
-    l->count--;
+    const pm__crossing last = l->flows[l->count];
+    if (held_by != link && held_by != PM__NO_LINK) pm__holds_no_more_here(w, held_by, link);
     /* The last of the link's list takes the place that becomes free, and is told its new place:
        O(1) per link. */
-    l->flows[f->place[h]] = last;
-    last.flow->place[last.hop] = f->place[h];
+    l->flows[place[h]] = last;
+    pm__places(last.flow)[last.hop] = place[h];
     if (pm__is_lone(l)) pm__becomes_lone(w, link);
     if (l->keeps_feeds && l->count <= PM__FEW_FLOWS / 2) pm__keep_feeds(w, link, false);
     if (l->held_count) pm__link_touch(w, link);
@@ -784,10 +1041,13 @@ static void pm__flow_leave_links(pm_world *w, pm__flow *f) {
 }
 static void pm__flow_end(pm_world *w, pm__flow *f) {
   const uint32_t held_by = f->bottleneck;
-  pm__link_advance(w, held_by);
-  if (w->uses) pm__flow_used(w, f, f->end_bytes);
-  pm__flow_leave_links(w, f);
-  pm__next_ends_too(w, held_by);
+  if (w->has_few_flows)
+    pm__few_leave(w, f);
+  else {
+    if (w->uses) pm__flow_used(w, f, f->end_bytes);
+    pm__flow_leave_links(w, f);
+    pm__next_ends_too(w, held_by);
+  }
   f->next = w->free_flows;
   w->free_flows = f;
   /* Last: what is told may start the next flow, which takes this one's memory. */
@@ -827,13 +1087,11 @@ PM__INLINE_HERE int pm__flow_take_way(const pm_world *w, pm__flow *f, const pm__
     left_out = links / 2 - 1;
     if (left_out > w->narrow_link_count) left_out = w->narrow_link_count;
   }
-  f->link = f->near_link;
-  f->place = f->near_place;
+  f->link = f->near;
   if (links - left_out + 3 > PM__NEAR) { /* one more: its limit */
-    if (!f->far) f->far = (uint32_t *)pm__zalloc(2 * (PM__ROUTE_MAX + 3) * sizeof *f->far);
+    if (!f->far) f->far = (uint32_t *)pm__zalloc(2 * PM__FAR_LINKS * sizeof *f->far);
     if (!f->far) return 0;
     f->link = f->far;
-    f->place = f->far + PM__ROUTE_MAX + 3;
   }
   if (links) memcpy(f->link, way->link, (size_t)(links - left_out) * sizeof *f->link);
   if (left_out) f->link[links - 1 - left_out] = way->link[links - 1];
@@ -847,11 +1105,10 @@ PM__PRIVATE pm__flow *pm__flow_new(pm_world *w, const pm__known_way *way) {
   if (f)
     w->free_flows = f->next;
   else {
+    if (w->flow_made_count == PM__FEW && w->has_few_flows) pm__flows_become_many(w);
     if (w->flow_made_count == w->ends_max && !pm__ends_grow(w)) return NULL;
     f = (pm__flow *)pm__lines_take(w, sizeof *f);
     if (!f) return NULL;
-    f->next_made = w->flows_made;
-    w->flows_made = f;
     f->number = w->flow_made_count;
     w->flow[w->flow_made_count++] = f;
   }
@@ -865,8 +1122,15 @@ PM__PRIVATE pm__flow *pm__flow_new(pm_world *w, const pm__known_way *way) {
 /* The flow's links are filled in. A limit that is lower than they are is a link that the flow has for itself.
    ret 0: out of memory */
 PM__PRIVATE int pm__flow_go(pm_world *w, pm__flow *f, double bytes, double cap) {
-  int h, alone = 1;
+  uint32_t *const place = pm__places(f);
+  double least = PM__FREE;
+  uint32_t h;
   if (w->graph && w->graph->shares) cap = pm__flow_fatpipes(w, f, cap);
+  if (w->has_few_flows && f->link == f->near) {
+    pm__few_go(w, f, bytes, cap);
+    return 1;
+  }
+  if (w->has_few_flows) pm__flows_become_many(w);
   f->remaining_bytes = bytes;
   f->is_limited = cap < PM__UNLIMITED || !f->link_count;
   for (h = 0; h < f->link_count && f->is_limited; h++)
@@ -876,32 +1140,37 @@ PM__PRIVATE int pm__flow_go(pm_world *w, pm__flow *f, double bytes, double cap) 
     if (limit == PM__NO_LINK) return 0;
     f->link[f->link_count++] = limit;
   }
+  f->shared = 0;
   for (h = 0; h < f->link_count; h++) {
-    pm__link *l = &w->links[f->link[h]];
-    if (l->count == l->max && !pm__link_grow(l)) return 0;
+    const uint32_t link = f->link[h];
+    pm__link *l = &w->links[link];
+    const int before = l->count;
+    least = l->cap < least ? l->cap : least;
+    if (before == l->max && !pm__link_grow(l)) return 0;
+    place[h] = (uint32_t)before;
+    l->flows[before].flow = f;
+    l->flows[before].from = PM__NO_LINK;
+    l->flows[before].hop = h;
+    l->count = before + 1;
+    if (!before) continue;
     /* Twice its share of one link is nothing that the solver knows: it would look for a level for ever. */
-    if (l->count && l->flows[l->count - 1].flow == f) {
+    if (l->flows[before - 1].flow == f) {
       pm_world_fail(w, PM_E_STATE, "a flow crosses a link twice");
       return 1;
     }
-    f->place[h] = (uint32_t)l->count;
-    l->flows[l->count].flow = f;
-    l->flows[l->count].from = PM__NO_LINK;
-    l->flows[l->count++].hop = (uint32_t)h;
-    if (l->count == 1) continue;
-    alone = 0;
-    if (l->count == 2) pm__no_more_lone(w, f->link[h]);
-    if (l->count > PM__FEW_FLOWS && !l->keeps_feeds) pm__keep_feeds(w, f->link[h], true);
+    f->shared |= pm__hop_bit(h);
+    if (before == 1) pm__no_more_lone(w, link);
+    if (l->count > PM__FEW_FLOWS && !l->keeps_feeds) pm__keep_feeds(w, link, true);
+    pm__link_touch(w, link);
   }
+  f->least_cap = least;
   w->stats.flow_count++;
-  if (alone) {
+  if (!f->shared) {
     pm__alone(w, f);
     return 1;
   }
   f->next = w->fresh;
   w->fresh = f;
-  for (h = 0; h < f->link_count; h++)
-    if (!pm__is_lone(&w->links[f->link[h]])) pm__link_touch(w, f->link[h]);
   return 1;
 }
 
@@ -936,6 +1205,7 @@ PM_API pm_status pm_flow_start(pm_world *world, int from_node, int to_node, doub
 }
 /* What flowed over the link is lost with it; plain flows keep what they have carried. */
 PM__PRIVATE void pm__link_failed(pm_world *w, uint32_t link) {
+  if (w->has_few_flows) pm__flows_become_many(w);
   while (w->links[link].count) {
     pm__flow *f = w->links[link].flows[0].flow;
     pm__flow_leave_links(w, f);
@@ -952,6 +1222,7 @@ PM__PRIVATE void pm__link_failed(pm_world *w, uint32_t link) {
 }
 PM__PRIVATE void pm__flows_of_node_failed(pm_world *w, int node) {
   int i, k;
+  if (w->has_few_flows) pm__flows_become_many(w);
   for (k = 0; k < w->link_count; k++)
     for (i = 0; i < w->links[k].count;) {
       pm__flow *f = w->links[k].flows[i].flow;
@@ -988,15 +1259,19 @@ PM_API double pm_link_bytes_per_s(const pm_world *world, int link) {
              ? pm__link_rate(world, (uint32_t)link) / pm__payload_ratio(&world->plat)
              : 0;
 }
+static bool pm__flows_now(const pm_world *w, pm__flow *f) {
+  const pm__link *first = f->link_count ? &w->links[f->link[0]] : NULL;
+  if (w->has_few_flows) return w->few >> f->number & 1;
+  return first && (int)*pm__places(f) < first->count && first->flows[*pm__places(f)].flow == f;
+}
 /* Of a link that flows leave out, see pm__narrow_levels: of all flows those whose ways lead over it. */
 static int pm__narrow_rates(pm_world *w, uint32_t link, double *bytes_per_s, int max) {
   uint32_t way[PM__ROUTE_MAX + 2], i;
   int64_t latency_ps;
   int n = 0, h;
   for (i = 0; i < w->flow_made_count; i++) {
-    const pm__flow *f = w->flow[i];
-    const pm__link *first = f->link_count ? &w->links[f->link[0]] : NULL;
-    if (!first || (int)f->place[0] >= first->count || first->flows[f->place[0]].flow != f) continue;
+    pm__flow *f = w->flow[i];
+    if (!pm__flows_now(w, f)) continue;
     h = f->link[0] < (uint32_t)w->net_link_count ? pm__route(w, f->from, f->to, way, &latency_ps)
                                                  : 0;
     while (h > 0 && way[h - 1] != link) h--;
@@ -1007,22 +1282,22 @@ static int pm__narrow_rates(pm_world *w, uint32_t link, double *bytes_per_s, int
   return n;
 }
 PM_API int pm_link_rates(pm_world *world, int link, double *bytes_per_s, int max) {
+  uint64_t flows;
   int i, n;
   if (!world || link < 0 || link >= world->link_count) return 0;
   n = world->links[link].count;
   if (!n && world->narrow_link_count && link < world->net_link_count)
     return pm__narrow_rates(world, (uint32_t)link, bytes_per_s, max);
-  for (i = 0; bytes_per_s && i < n && i < max; i++)
-    bytes_per_s[i] = pm__flow_rate(world, world->links[link].flows[i].flow);
+  flows = world->has_few_flows ? world->links[link].of.few.flows : 0;
+  for (i = 0; bytes_per_s && i < n && i < max; i++, flows &= flows - 1)
+    bytes_per_s[i] = pm__flow_rate(world, flows ? world->flow[pm__first_bit(flows)]
+                                                : world->links[link].flows[i].flow);
   return n;
 }
 PM__PRIVATE void pm__flows_free(pm_world *w) {
+  uint32_t number;
   int i;
-  while (w->flows_made) {
-    pm__flow *f = w->flows_made;
-    w->flows_made = f->next_made;
-    PM_FREE(f->far);
-  }
+  for (number = 0; number < w->flow_made_count; number++) PM_FREE(w->flow[number]->far);
   for (i = 0; w->links && i < w->links_max; i++) {
     if (w->links[i].max > 1) PM_FREE(w->links[i].flows);
     if (w->links[i].feeds) {

@@ -51,7 +51,13 @@ typedef struct pm__link {
      often looked at since they were found, PM__SUMS: they have to be found anew. */
   double left;
   pm__crossing *flows; /* near, while there is one at most; else those held down stand behind */
-  pm__crossing near;
+  union {
+    pm__crossing near;
+    struct {
+      uint64_t flows; /* where they are few: those that cross it, a bit each */
+      uint32_t at;    /* its number while rates are found; 0: none */
+    } few;
+  } of;
   int count, max, held_count;
   bool is_queued, is_touched, keeps_feeds;
   unsigned char sums;
@@ -68,7 +74,8 @@ typedef struct pm__link {
                      flow's own limit that none has: the next free one */
   int few_count; /* so often do those held down cross links that others cross too, but keep no feeds */
 } pm__link;
-enum { PM__NEAR = 8, PM__SUMS = 8 };
+enum { PM__NEAR = 8, PM__FAR_LINKS = PM__ROUTE_MAX + 3, PM__SUMS = 8 };
+enum { PM__FEW = 64, PM__FEW_LINKS = 64, PM__FEW_USUAL = 14, PM__FEW_SPARE = 4096 };
 #define PM__NO_LINK   0xFFFFFFFFu
 #define PM__FREE      1e300
 #define PM__UNLIMITED 1e18 /* bytes/s: no link is faster */
@@ -80,20 +87,25 @@ struct pm__flow {
   uint32_t number;        /* among those made: its place in the tree of ends */
   uint16_t link_count;
   bool is_limited; /* its last link is a limit of its own */
-  uint32_t *link,
-      *place; /* near, or far for long ways. place: where the link's list names this flow */
-  void (*done)(pm_world *world, void *arg);
+  uint32_t *
+      link; /* near, or far for long ways; behind all their places: where a link's list names this flow */
+  uint64_t shared;  /* a bit for each of its links that others cross too: 62 of a way, two of PCI */
+  double least_cap; /* no link of its carries less */
   void *arg;
   /* line */
-  uint32_t near_link[PM__NEAR], near_place[PM__NEAR];
+  uint32_t near[2 * PM__NEAR];
   /* line */
-  uint32_t *far;     /* NULL: never needed */
-  double seen_bytes; /* when its use was noted last */
-  int64_t t_seen_ps;
+  void (*done)(pm_world *world, void *arg);
+  uint32_t *far; /* NULL: never needed */
+  union {
+    double seen_bytes; /* what its bottleneck's clock showed when its use was noted last */
+    double rate;       /* where they are few */
+  } of;
+  int64_t t_seen_ps;             /* when its use was noted last, or its rate began */
   int from, to;                  /* NICs */
   void (*plain_done)(void *arg); /* of pm_flow_start */
   void *plain_arg;
-  pm__flow *next, *next_made;
+  pm__flow *next;
 };
 typedef struct pm__due { /* a link whose level is to be found anew */
   double level;

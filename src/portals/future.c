@@ -508,20 +508,32 @@ static pm__event *pm__heap_take(pm_world *w) {
     w->heap_count = 0;
   return event;
 }
+/* Rates are found once for all that happens at one time, however many flows came and went. */
+static void pm__solve_step(pm_world *w) {
+  w->stats.event_count++;
+  w->solve_is_due = false;
+  pm__usual_until(w);
+  w->future_count--;
+  pm__solve_now(w);
+}
+/* Flows end; mostly nothing else happens at this time, so that rates are to be found next. */
+static void pm__ends_step(pm_world *w) {
+  const pm__slot *first;
+  w->t_aside_ps = PM__FOREVER;
+  pm__usual_until(w);
+  pm__flows_end(w, &w->flow_end);
+  if (!w->solve_is_due || !w->is_plain || w->ready_head || w->stopped) return;
+  first = pm__first(w);
+  if (!first || first->t_ps > w->now_ps) pm__solve_step(w);
+}
 /* Whatever comes next. */
 PM__APART static bool pm__step_any(pm_world *w, int64_t t_last_ps) {
   const pm__slot *first = pm__first(w);
   const bool is_event = first && pm__before(first, w->t_aside_ps, w->aside_order);
   const int64_t t_ps = is_event ? first->t_ps : w->t_aside_ps;
   pm__event *event;
-  /* After all that happens at this time, and before time moves: rates are found once, however many
-     flows came and went. */
-  if (w->solve_is_due && t_ps > w->now_ps) {
-    w->stats.event_count++;
-    w->solve_is_due = false;
-    pm__usual_until(w);
-    w->future_count--;
-    pm__solve_now(w);
+  if (w->solve_is_due && t_ps > w->now_ps) { /* before time moves */
+    pm__solve_step(w);
     return true;
   }
   if (t_ps > t_last_ps) return false;
@@ -529,9 +541,7 @@ PM__APART static bool pm__step_any(pm_world *w, int64_t t_last_ps) {
   w->future_count--;
   w->now_ps = t_ps;
   if (!is_event) {
-    w->t_aside_ps = PM__FOREVER;
-    pm__usual_until(w);
-    pm__flows_end(w, &w->flow_end);
+    pm__ends_step(w);
     return true;
   }
   if (w->soon_count)

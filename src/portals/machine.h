@@ -279,7 +279,7 @@ struct pm_world {
   int link_count, net_link_count;
   bool pci_is_wide;      /* no flow is held down by PCI roots, so none crosses them */
   int narrow_link_count; /* so many links before the last of a way lead to its node alone */
-  struct pm__flow *free_flows, *flows_made;
+  struct pm__flow *free_flows;
   struct pm__flow **flow; /* by their numbers */
   int64_t *ends;          /* of flows, a tree: see flow.c */
   uint32_t ends_max, flow_made_count;
@@ -296,6 +296,10 @@ struct pm_world {
       *touched; /* links of which what holds now is to be looked at when all levels are found */
   int due_count, touched_count; /* each link once at most: there is room for all */
   struct pm__flow *fresh;       /* without a rate yet */
+  bool has_few_flows;           /* never more than 64 at once: each is a bit */
+  uint64_t few, few_due;        /* these; those whose rates may be others now, ... */
+  double few_level;             /* ... unless they are lower */
+  int few_spare;                /* links that solves may still take beyond the usual */
   double same_ratio;
   /* Portals */
   struct pm__map *maps;

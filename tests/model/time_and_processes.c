@@ -668,7 +668,7 @@ static void what_each_step_looks_at_begins_with_a_line(void) {
   CHECK(sizeof(pm__link) == 2 * PM__LINE && sizeof(pm__known_way) == PM__LINE && sizeof(pm__node) % PM__LINE == 0);
   CHECK(sizeof(pm__ct) == PM__LINE && sizeof(pm__md) == PM__LINE);
   CHECK(offsetof(pm_process, its_nic) == PM__LINE && offsetof(pm_thread, state) == PM__LINE);
-  CHECK(offsetof(pm__node, pid_0) == PM__LINE && offsetof(pm__flow, near_link) == PM__LINE);
+  CHECK(offsetof(pm__node, pid_0) == PM__LINE && offsetof(pm__flow, near) == PM__LINE);
   CHECK(offsetof(pm__message, way.t_ready_ps) == PM__LINE && offsetof(pm__message, what.to) % PM__LINE == 0);
   CHECK(begins_a_line(w->links) && begins_a_line(w->nodes) && begins_a_line(w->ways));
   CHECK(pm_spawn_all(w, opens_an_interface, &first_line_count) == PM_OK && pm_world_run(w) == PM_OK);
