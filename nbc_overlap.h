@@ -6683,7 +6683,8 @@ NBC__PRIVATE nbc_waited_for *nbc__rep_waited_for(nbc_waits *sum, int partner) {
   NBC__REP_APPEND(nbc_waited_for, sum->of, sum->of_count, last);
   if (!last) return NULL;
   memmove(&sum->of[low + 1], &sum->of[low], (sum->of_count - 1 - low) * sizeof *last);
-  sum->of[low] = (nbc_waited_for){partner, 0, 0};
+  memset(&sum->of[low], 0, sizeof sum->of[low]);
+  sum->of[low].partner = partner;
   return &sum->of[low];
 }
 /* Who waits until another one has called waits for that, whatever moves meanwhile. */
