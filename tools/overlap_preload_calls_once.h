@@ -419,14 +419,15 @@ WRAP(Intercomm_create_from_groups, COMM_CREATE,
 #endif
 MAKES(Comm_create, COMM_CREATE, (MPI_Comm comm, MPI_Group group, MPI_Comm *made),
       (comm, group, made), (void)0)
-#define MAKES_ALONE(name, kind, parameters, arguments)                                             \
+#define MAKES_ALONE(name, kind, parameters, arguments, tag)                                        \
   BODY(name, kind, parameters, arguments) {                                                        \
     const int rc = BACK(REAL(name) arguments);                                                     \
-    trace_comm_made_alone(made, rc);                                                               \
+    trace_comm_made_alone(made, rc, tag);                                                          \
     return rc;                                                                                     \
   }
 MAKES_ALONE(Comm_create_group, COMM_CREATE,
-            (MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *made), (comm, group, tag, made))
+            (MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *made), (comm, group, tag, made),
+            tag)
 MAKES(Comm_split, COMM_SPLIT, (MPI_Comm comm, int color, int key, MPI_Comm *made),
       (comm, color, key, made), (void)0)
 MAKES(Comm_split_type, COMM_SPLIT,
@@ -436,7 +437,7 @@ WRAP(Intercomm_create, COMM_CREATE,
      (MPI_Comm local, int leader, MPI_Comm peer, int remote_leader, int tag, MPI_Comm *made),
      (local, leader, peer, remote_leader, tag, made), (void)0)
 MAKES_ALONE(Intercomm_merge, COMM_CREATE, (MPI_Comm comm, int high, MPI_Comm *made),
-            (comm, high, made))
+            (comm, high, made), -1)
 MAKES(Cart_create, TOPOLOGY,
       (MPI_Comm comm, int ndims, const int dims[], const int periods[], int reorder,
        MPI_Comm *made),

@@ -227,12 +227,13 @@ static void trace_comm_made(uintptr_t from, const MPI_Comm *made, int rc, bool i
   }
   unlock();
 }
-/* As a handle would be, but none is like it: of the members' ranks in the world, in order. 0: not all are there. */
 static int *room_for_ranks(int count);
-static uintptr_t trace_members_key(MPI_Comm comm) {
+/* As a handle would be, but none is like it: of the members' ranks in the world, in order, and of the
+   call's tag. 0: not all are there. */
+static uintptr_t trace_members_key(MPI_Comm comm, int tag) {
   MPI_Group group;
   int count;
-  uint64_t hash = 1;
+  uint64_t hash = 1 + (uint64_t)(uint32_t)tag;
   if (!run.same_node || PMPI_Comm_group(comm, &group) != MPI_SUCCESS) return 0;
   PMPI_Group_size(group, &count);
   int *const ranks = room_for_ranks(2 * count);
@@ -246,12 +247,15 @@ static uintptr_t trace_members_key(MPI_Comm comm) {
   return ranks && hash ? (hash & ~((uint64_t)1 << 62)) | (uint64_t)1 << 63 : 0;
 }
 /* A call that all members of `made` make, and nobody else, in whichever communicators: they tell it from others by who they
-   are and how often they did so before. */
-static void trace_comm_made_alone(const MPI_Comm *made, int rc) {
+   are, its tag (below 0: it has none) and how often they did so before. Threads may make several at once, in any order:
+   then of one tag no two. */
+static void trace_comm_made_alone(const MPI_Comm *made, int rc, int tag) {
   static bool is_lost;
   if (!trace.ring || !trace_comms.of) return;
   if (rc != MPI_SUCCESS) is_lost = true; /* who knows what the others have */
-  const uintptr_t key = is_lost || *made == MPI_COMM_NULL ? 0 : trace_members_key(*made);
+  const bool is_in_order = tag >= 0 || run.one_thread_each;
+  const uintptr_t key =
+      is_lost || !is_in_order || *made == MPI_COMM_NULL ? 0 : trace_members_key(*made, tag);
   if (!key) return;
   lock();
   if (!trace_comm_at(key)->key) trace_comm_add(key, key);

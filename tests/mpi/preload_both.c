@@ -7,8 +7,8 @@
      in_call         a small message is sent when its receiver is in a wait: nothing was hidden there
      faster          large messages at once, of which the table says that they take longer
      order           messages of all sizes, with wildcards, persistent and nonblocking requests, finished in another order
-     tags            the same tag in two communicators, and in two whose number is not known; messages that a probe matched;
-                     of tag 7 as they should be
+     tags            the same tag in two communicators, and in two whose number is not known (of two groups); messages that a
+                     probe matched; of tag 7, and of tag 9 in one that its members alone made, as they should be
      long            many messages one after the other, as in the next ones: each is sent when the one before was received
      probed          one in the middle is received by a matched probe
      freed           of one in the middle the request of the receive is freed
@@ -135,17 +135,18 @@ static void order(void) {
 }
 static void tags(void) {
   static char data[1000];
-  MPI_Comm other, unknown[2];
+  MPI_Comm other, alone, unknown[2];
   MPI_Group all;
-  MPI_Comm_dup(MPI_COMM_WORLD, &other);
   MPI_Comm_group(MPI_COMM_WORLD, &all);
-  for (int k = 0; k < 2; k++) MPI_Comm_create_group(MPI_COMM_WORLD, all, k, &unknown[k]);
+  MPI_Comm_create_group(MPI_COMM_WORLD, all, 3, &alone);
+  MPI_Comm_dup(MPI_COMM_WORLD, &other);
+  for (int k = 0; k < 2; k++) MPI_Intercomm_create(MPI_COMM_SELF, 0, MPI_COMM_WORLD, 1 - rank, k, &unknown[k]);
   for (int i = 0; i < ROUNDS; i++)
-    for (int k = 0; k < 6; k++) {
-      MPI_Comm comm = k == 1 ? other : k < 4 ? MPI_COMM_WORLD : unknown[k - 4];
-      const int tag = k < 2 ? 5 : k < 4 ? k + 4 : 8; /* 5, 5, 6, 7, 8, 8 */
+    for (int k = 0; k < 7; k++) {
+      MPI_Comm comm = k == 1 ? other : k < 4 ? MPI_COMM_WORLD : k < 6 ? unknown[k - 4] : alone;
+      const int tag = k < 2 ? 5 : k < 4 ? k + 4 : k < 6 ? 8 : 9; /* 5, 5, 6, 7, 8, 8, 9 */
       MPI_Message message;
-      if (rank == 0) MPI_Send(data, 100 + k, MPI_CHAR, 1, tag, comm);
+      if (rank == 0) MPI_Send(data, 100 + k, MPI_CHAR, k < 4 || k > 5, tag, comm);
       if (rank == 1 && k == 2) {
         MPI_Mprobe(0, tag, comm, &message, MPI_STATUS_IGNORE);
         MPI_Mrecv(data, 1000, MPI_CHAR, &message, MPI_STATUS_IGNORE);
@@ -154,6 +155,7 @@ static void tags(void) {
       }
     }
   MPI_Comm_free(&other);
+  MPI_Comm_free(&alone);
   for (int k = 0; k < 2; k++) MPI_Comm_free(&unknown[k]);
   MPI_Group_free(&all);
 }
