@@ -344,6 +344,15 @@ typedef struct pm_link {
   int64_t latency_ns; /* added each time it is crossed */
   pm_link_sharing sharing;
 } pm_link;
+/* What goes from one node to another goes this way, and not the shortest, unless something on it is down. A carrier knows
+   no such ways, as it knows no sharing. */
+typedef struct pm_way {
+  int from_node, to_node;
+  const int *
+      cable; /* numbers of links, from 1 on, in their order on the way; those that lie within what it
+                       passes are not named */
+  int cable_count;
+} pm_way;
 
 /* Noise of computations: with this weight, so many times as long, give or take (normal). */
 typedef struct pm_mode {
@@ -375,7 +384,8 @@ typedef struct pm_platform {
   int64_t topo[16];
   /* PM_TOPO_FILE; owned by the caller, or by the platform after pm_platform_read */
   const pm_link *links;
-  int64_t link_count;
+  const pm_way *ways; /* as links; of other pairs of nodes the shortest ways are taken */
+  int64_t link_count, way_count;
   int noise_count; /* a mixture of so many modes, see pm_kernel; 0 = none */
   pm_mode noise[PM_MODES_MAX];
   int loggp_range_count; /* ascending sizes; 0 = one line for all */
@@ -391,6 +401,8 @@ PM_API pm_platform pm_platform_bxi2(int node_count);
      name WORD (at most 31 letters) · topology crossbar|fattree|torus|dragonfly|file · topo N N N ...
      link FROM TO BYTES_PER_S LATENCY_NS [shared|fatpipe]
                                                 (one per cable, topology file; FROM = TO: see pm_link)
+     way FROM TO CABLE...                       (nodes, then cables by the number of their line link,
+                                                 from 1 on; at most one per direction, see pm_way)
      noise WEIGHT MEAN_RATIO SIGMA_RATIO        (one per mode of the mixture that fits a kernel's times
                                                  over its model: share, mean, deviation; at most 4)
      loggp_range FROM_BYTES L_NS O_NS GAP_NS NS_PER_BYTE GAP_NS_PER_BYTE [WEIGHT MEAN_RATIO SIGMA_RATIO]...
@@ -402,8 +414,8 @@ PM_API pm_platform pm_platform_bxi2(int node_count);
    ret  PM_OK | PM_E_PLATFORM | PM_E_NOMEM        free with pm_platform_free */
 PM_API pm_status pm_platform_read(const char *text, size_t size_bytes, pm_platform *platform,
                                   char *error, size_t error_bytes);
-/* The same from a file of at most 64 MiB; error begins with its path. A key stands once there (link, noise and
-   loggp_range as often as need be), links only with topology file, and topo only with one that takes it.
+/* The same from a file of at most 64 MiB; error begins with its path. A key stands once there (link, way, noise
+   and loggp_range as often as need be), link and way only with topology file, and topo only with one that takes it.
    ret  as above | PM_E_IO: it cannot be read */
 PM_API pm_status pm_platform_load(const char *path, pm_platform *platform, char *error,
                                   size_t error_bytes);
@@ -2179,10 +2191,14 @@ PM_API const char *pm_status_text(pm_status status) {
 }
 PM_API int pm_version(void) { return PM_VERSION; }
 #ifdef NBC_LINES
-#line 212 "src/portals/platform.h"
+#line 224 "src/portals/platform.h"
 #endif
 enum { PM__LINKS_MAX = 200000000 };
 enum { PM__ROUTE_MAX = 62, PM__ENGINES_MAX = 16, PM__COPY_BYTES = 64, PM__NICS_MAX = 16 };
+/* A way that is given: links number first to first + count - 1 of given_link. */
+typedef struct pm__given {
+  int from, to, first, count;
+} pm__given;
 /* A network read from a file: vertices (nodes first), cables as two directed links, and per
    destination the next link of every vertex, made when first asked for. */
 typedef struct pm__graph {
@@ -2198,6 +2214,8 @@ typedef struct pm__graph {
   int *first, *out; /* out-links of vertex v: out[first[v]] ... out[first[v+1]-1] */
   int **next;       /* next[destination][vertex] = link, -1 = none */
   int *queue;
+  pm__given *given; /* in the order of from, then to */
+  int *given_link, given_count;
   size_t bytes_left; /* of PM__TABLES_BYTES */
   bool is_full;      /* one table more would take more */
 } pm__graph;
@@ -2317,8 +2335,42 @@ static const char *pm__platform_loggp(pm_platform *p, char **word, int words) {
   if (!bad) p->loggp_range[p->loggp_range_count++] = r;
   return bad;
 }
+/* ret the node's number, -1: none of that name */
+static int pm__node_named(const char *name) {
+  char *end;
+  long number;
+  if (name[0] != 'h' || !isdigit((unsigned char)name[1])) return -1;
+  number = strtol(name + 1, &end, 10);
+  return *end || number > PM__LINKS_MAX ? -1 : (int)number;
+}
+static const char *pm__platform_way(pm_platform *p, char **word, int words, int *ways_max) {
+  void *array = (void *)(uintptr_t)p->ways;
+  pm_way way;
+  int *cable, i;
+  if (words < 4) return "way FROM TO CABLE... expected";
+  way.from_node = pm__node_named(word[1]);
+  way.to_node = pm__node_named(word[2]);
+  way.cable_count = words - 3;
+  if (way.from_node < 0 || way.to_node < 0) return "it leads from node to node, h0 ...";
+  if (!pm__grow(&array, ways_max, (int)p->way_count + 1, sizeof way)) return "out of memory";
+  p->ways = (const pm_way *)array;
+  way.cable = cable = (int *)PM_MALLOC((size_t)way.cable_count * sizeof(int));
+  if (!cable) return "out of memory";
+  ((pm_way *)array)[p->way_count++] = way;
+  for (i = 0; i < way.cable_count; i++) {
+    char *end;
+    const long number = strtol(word[3 + i], &end, 10);
+    if (*end || number < 1 || number > PM__LINKS_MAX) return "not the number of a cable, from 1 on";
+    cable[i] = (int)number;
+  }
+  return NULL;
+}
+/* How much room there is for what may stand in any number of lines. */
+typedef struct pm__lines_room {
+  int links, ways;
+} pm__lines_room;
 /* One line of a platform, already split in words. */
-static const char *pm__platform_line(pm_platform *p, char **word, int words, int *links_max) {
+static const char *pm__platform_line(pm_platform *p, char **word, int words, pm__lines_room *room) {
   const char *key = pm__platform_key(word[0]);
   char *end;
   int i;
@@ -2384,11 +2436,12 @@ static const char *pm__platform_line(pm_platform *p, char **word, int words, int
       return "not a positive bandwidth";
     l.latency_ns = strtoll(word[4], &end, 10);
     if (*end || l.latency_ns < 0 || l.latency_ns > 1000000000000) return "not a latency";
-    if (!pm__grow(&array, links_max, (int)p->link_count + 1, sizeof l)) return "out of memory";
+    if (!pm__grow(&array, &room->links, (int)p->link_count + 1, sizeof l)) return "out of memory";
     ((pm_link *)array)[p->link_count++] = l;
     p->links = (const pm_link *)array;
     return NULL;
   }
+  if (strcmp(word[0], "way") == 0) return pm__platform_way(p, word, words, &room->ways);
   if (strcmp(word[0], "noise") == 0) {
     if (words != 4) return "noise WEIGHT MEAN_RATIO SIGMA_RATIO expected";
     return pm__platform_mode(word + 1, p->noise, &p->noise_count);
@@ -2455,6 +2508,7 @@ static const char *pm__platform_range(const pm_platform *p) {
   if (p->noise_count < 0 || p->noise_count > PM_MODES_MAX) return "noise_count";
   if (p->node_count > 4000000) return "node_count";
   if (p->link_count < 0 || p->link_count > PM__LINKS_MAX / 2) return "link_count";
+  if (p->way_count < 0 || p->way_count > PM__LINKS_MAX / PM__ROUTE_MAX) return "way_count";
   if (p->procs_per_node_count > 65535) return "procs_per_node_count";
   if (p->early_send_bytes > PM__COPY_BYTES) return "early_send_bytes";
   if (p->command_queue_count > 65536 || p->nic_pipeline_count > 65536) return "command_queue_count";
@@ -2472,9 +2526,10 @@ static const char *pm__platform_range(const pm_platform *p) {
   return NULL;
 }
 
+enum { PM__WORDS_MAX = PM__ROUTE_MAX + 4 }; /* those of a way, and one more */
 /* The words of the next line. ret their number; -1: it is too long */
 static int pm__platform_words(const char *text, size_t size_bytes, size_t *at, char line[512],
-                              char *word[20]) {
+                              char *word[PM__WORDS_MAX]) {
   int words = 0, n = 0;
   char *s;
   for (; *at < size_bytes && text[*at] != '\n'; (*at)++) {
@@ -2484,7 +2539,7 @@ static int pm__platform_words(const char *text, size_t size_bytes, size_t *at, c
   ++*at;
   line[n] = 0;
   if ((s = strchr(line, '#')) != NULL) *s = 0;
-  for (s = line; *s && words < 20;) {
+  for (s = line; *s && words < PM__WORDS_MAX;) {
     while (isspace((unsigned char)*s)) s++;
     if (*s) word[words++] = s;
     while (*s && !isspace((unsigned char)*s)) s++;
@@ -2499,13 +2554,13 @@ static const char *const pm__platform_once[] = {
 #undef PM__X
 enum { PM__SAID_TOPO = 2, PM__SAID_COUNT = sizeof pm__platform_once / sizeof *pm__platform_once };
 typedef struct pm__said {
-  int line[PM__SAID_COUNT], first_link; /* where; 0: nowhere */
+  int line[PM__SAID_COUNT], of_file; /* where; 0: nowhere. of_file: a link or a way */
 } pm__said;
 /* ret 0, or the line that has said this key before */
 static int pm__platform_say(pm__said *said, const char *key, int line_number) {
   int i = 0, before;
-  if (strcmp(key, "link") == 0) {
-    if (!said->first_link) said->first_link = line_number;
+  if (strcmp(key, "link") == 0 || strcmp(key, "way") == 0) {
+    if (!said->of_file) said->of_file = line_number;
     return 0;
   }
   key = pm__platform_key(key);
@@ -2520,10 +2575,10 @@ static pm_status pm__platform_takes(const pm_platform *p, const pm__said *said, 
                                     size_t error_bytes) {
   const char *const name = pm__topology_names[p->topology];
   const int topo = said->line[PM__SAID_TOPO];
-  if (said->first_link && p->topology != PM_TOPO_FILE)
+  if (said->of_file && p->topology != PM_TOPO_FILE)
     return pm__platform_error(error, error_bytes,
-                              "line %d: link: of topology file alone, this one is %s",
-                              said->first_link, name);
+                              "line %d: %s: of topology file alone, this one is %s", said->of_file,
+                              p->link_count ? "link" : "way", name);
   if (topo && (p->topology == PM_TOPO_FILE || p->topology == PM_TOPO_CROSSBAR))
     return pm__platform_error(error, error_bytes, "line %d: topo: topology %s takes no numbers",
                               topo, name);
@@ -2533,9 +2588,10 @@ static pm_status pm__platform_takes(const pm_platform *p, const pm__said *said, 
 static pm_status pm__platform_lines(const char *text, size_t size_bytes, pm_platform *p,
                                     pm__said *said, char *error, size_t error_bytes) {
   size_t at = 0;
-  int line_number = 0, links_max = 0;
+  pm__lines_room room = {0, 0};
+  int line_number = 0;
   while (at < size_bytes) {
-    char line[512], *word[20];
+    char line[512], *word[PM__WORDS_MAX];
     const int words = pm__platform_words(text, size_bytes, &at, line, word);
     const char *bad;
     int before;
@@ -2544,7 +2600,7 @@ static pm_status pm__platform_lines(const char *text, size_t size_bytes, pm_plat
       return pm__platform_error(error, error_bytes, "line %d: longer than 510 characters",
                                 line_number);
     if (!words) continue;
-    bad = pm__platform_line(p, word, words, &links_max);
+    bad = pm__platform_line(p, word, words, &room);
     if (!bad) bad = pm__platform_switch(p) ? "0 or 1 expected" : NULL;
     if (!bad) bad = pm__platform_range(p) ? "value out of range" : NULL;
     if (bad)
@@ -2565,7 +2621,7 @@ static pm_status pm__platform_read(const char *text, size_t size_bytes, pm_platf
   status = pm__platform_lines(text, size_bytes, &p, said, error, error_bytes);
   if (!status) status = pm_platform_check(&p, error, error_bytes);
   if (status)
-    PM_FREE((void *)(uintptr_t)p.links);
+    pm_platform_free(&p);
   else
     *platform = p;
   return status;
@@ -2624,10 +2680,14 @@ PM_API pm_status pm_platform_load(const char *path, pm_platform *platform, char 
 }
 
 PM_API void pm_platform_free(pm_platform *platform) {
+  int64_t i;
   if (!platform) return;
+  for (i = 0; i < platform->way_count; i++) PM_FREE((void *)(uintptr_t)platform->ways[i].cable);
+  PM_FREE((void *)(uintptr_t)platform->ways);
   PM_FREE((void *)(uintptr_t)platform->links);
+  platform->ways = NULL;
   platform->links = NULL;
-  platform->link_count = 0;
+  platform->link_count = platform->way_count = 0;
 }
 
 /* All 17 digits, with a point whatever the locale says. */
@@ -2658,7 +2718,8 @@ static void pm__loggp_write(const pm_loggp_range *r, FILE *out) {
 static bool pm__is_written_whole(const pm_platform *p) {
   int i;
   if ((unsigned)p->topology > PM_TOPO_FILE || p->noise_count > PM_MODES_MAX ||
-      p->loggp_range_count > PM_LOGGP_RANGES_MAX || (p->link_count > 0 && !p->links))
+      p->loggp_range_count > PM_LOGGP_RANGES_MAX || (p->link_count > 0 && !p->links) ||
+      (p->way_count > 0 && !p->ways))
     return false;
   for (i = 0; i < p->loggp_range_count; i++)
     if (p->loggp_range[i].noise_count > PM_MODES_MAX) return false;
@@ -2691,6 +2752,11 @@ PM_API pm_status pm_platform_write(const pm_platform *p, FILE *out) {
             p->links[k].sharing == PM_LINK_SHARED    ? " shared"
             : p->links[k].sharing == PM_LINK_FATPIPE ? " fatpipe"
                                                      : "");
+  for (k = 0; p->topology == PM_TOPO_FILE && k < p->way_count; k++) {
+    fprintf(out, "way h%d h%d", p->ways[k].from_node, p->ways[k].to_node);
+    for (i = 0; i < p->ways[k].cable_count; i++) fprintf(out, " %d", p->ways[k].cable[i]);
+    fprintf(out, "\n");
+  }
   for (i = 0; i < p->noise_count; i++)
     fprintf(out, "noise %s %s %s\n", pm__real_text(p->noise[i].weight_ratio, real[0]),
             pm__real_text(p->noise[i].mean_ratio, real[1]),
@@ -2715,6 +2781,8 @@ PM__PRIVATE void pm__graph_free(pm__graph *g, int nodes) {
   PM_FREE(g->out);
   PM_FREE(g->next);
   PM_FREE(g->queue);
+  PM_FREE(g->given);
+  PM_FREE(g->given_link);
   PM_FREE(g);
 }
 
@@ -2766,6 +2834,86 @@ static bool pm__graph_ends(pm__graph *g, const pm_platform *p, char *error, size
   return false;
 }
 
+/* The way's links, from its cables. ret NULL, or what is wrong; cable: there, or 0 */
+static const char *pm__graph_way(pm__graph *g, const pm_way *way, const pm__given *out,
+                                 int *cable) {
+  int *const link = g->given_link + out->first;
+  int at = way->from_node, steps = g->inner[at] >= 0, i, k;
+  for (i = 0; i < way->cable_count; i++) {
+    const int of = 2 * (way->cable[i] - 1);
+    *cable = way->cable[i];
+    if (way->cable[i] < 1 || way->cable[i] > g->cables) return "there is none of that number";
+    if (g->end[of] == g->end[of + 1]) return "it lies within a switch or node";
+    if (at != g->end[of] && at != g->end[of + 1])
+      return "it does not lead on from where the way is";
+    link[i] = of + (at == g->end[of]);
+    at = g->end[link[i]];
+    steps += 1 + (g->inner[at] >= 0);
+    if (at == way->from_node) return "it leads back to where the way begins";
+    for (k = 0; k < i; k++)
+      if (g->end[link[k]] == at) return "it leads to where the way has been";
+  }
+  *cable = 0;
+  if (at != way->to_node) return "its cables end elsewhere";
+  return steps > PM__ROUTE_MAX ? "longer than 62 links" : NULL;
+}
+static int pm__given_order(const void *a, const void *b) {
+  const pm__given *x = (const pm__given *)a, *y = (const pm__given *)b;
+  return x->from != y->from ? (x->from < y->from ? -1 : 1) : (x->to > y->to) - (x->to < y->to);
+}
+/* NULL: none is given */
+static const pm__given *pm__given_find(const pm__graph *g, int from, int to) {
+  const pm__given way = {from, to, 0, 0};
+  return g->given_count ? (const pm__given *)bsearch(&way, g->given, (size_t)g->given_count,
+                                                     sizeof way, pm__given_order)
+                        : NULL;
+}
+/* Ways that the platform gives. ret false: no memory, or (then error says it) one is none */
+static bool pm__graph_ways(pm__graph *g, const pm_platform *p, char *error, size_t error_bytes) {
+  const int64_t nodes = p->node_count;
+  int64_t i, links = 0;
+  for (i = 0; i < p->way_count; i++)
+    links += p->ways[i].cable_count > PM__ROUTE_MAX ? PM__ROUTE_MAX + 1 : p->ways[i].cable_count;
+  g->given = (pm__given *)pm__zalloc((size_t)(p->way_count + 1) * sizeof *g->given);
+  g->given_link = (int *)pm__zalloc((size_t)(links + 1) * sizeof *g->given_link);
+  if (!g->given || !g->given_link) return false;
+  for (i = 0, links = 0; i < p->way_count; i++) {
+    const pm_way *way = &p->ways[i];
+    pm__given *out = &g->given[i];
+    const char *bad = NULL;
+    int cable = 0;
+    out->from = way->from_node;
+    out->to = way->to_node;
+    out->first = (int)links;
+    out->count = way->cable_count;
+    if (way->from_node < 0 || way->from_node >= nodes || way->to_node < 0 || way->to_node >= nodes)
+      bad = "node beyond node_count";
+    else if (way->from_node == way->to_node)
+      bad = "to itself";
+    else if (way->cable_count < 1 || way->cable_count > PM__ROUTE_MAX || !way->cable)
+      bad = "1 to 62 cables expected";
+    else
+      bad = pm__graph_way(g, way, out, &cable);
+    if (bad) {
+      char at[32] = "";
+      if (cable) snprintf(at, sizeof at, "cable %d: ", cable);
+      pm__platform_error(error, error_bytes, "way %lld (h%d to h%d): %s%s", (long long)(i + 1),
+                         way->from_node, way->to_node, at, bad);
+      return false;
+    }
+    links += way->cable_count;
+  }
+  g->given_count = (int)p->way_count;
+  qsort(g->given, (size_t)g->given_count, sizeof *g->given, pm__given_order);
+  for (i = 1; i < g->given_count; i++)
+    if (pm__given_order(&g->given[i - 1], &g->given[i]) == 0) {
+      pm__platform_error(error, error_bytes, "way: h%d to h%d is given twice", g->given[i].from,
+                         g->given[i].to);
+      return false;
+    }
+  return true;
+}
+
 PM__PRIVATE pm__graph *pm__graph_make(const pm_platform *p, char *error, size_t error_bytes) {
   int nodes = (int)p->node_count, n = (int)p->link_count, i, v;
   pm__graph *g = (pm__graph *)pm__zalloc(sizeof *g);
@@ -2787,7 +2935,7 @@ PM__PRIVATE pm__graph *pm__graph_make(const pm_platform *p, char *error, size_t 
   g->queue = (int *)pm__zalloc((size_t)(nodes + 2 * n + 1) * sizeof(int));
   if (!g->names || !g->end || !g->latency_ns || !g->least_ns || !g->bytes_per_s || !g->first ||
       !g->out || !g->next || !g->queue || !g->sharing || !g->inner ||
-      !pm__graph_ends(g, p, error, error_bytes)) {
+      !pm__graph_ends(g, p, error, error_bytes) || !pm__graph_ways(g, p, error, error_bytes)) {
     pm__graph_free(g, nodes);
     return NULL;
   }
@@ -3093,7 +3241,8 @@ PM__PRIVATE int pm__way(const pm_platform *p, pm__graph *graph, int src, int dst
   int n = 0;
   int64_t latency_ns = p->wire_latency_ns;
   if (p->topology == PM_TOPO_FILE) {
-    int at = src;
+    const pm__given *const given = pm__given_find(graph, src, dst);
+    int at = src, step = 0;
     latency_ns = 0;
     if (src == dst) {
       const int first = graph->first[src], cables = graph->first[src + 1] - first;
@@ -3102,9 +3251,12 @@ PM__PRIVATE int pm__way(const pm_platform *p, pm__graph *graph, int src, int dst
       *latency_ps = 2 * graph->latency_ns[out[0] / 2] * PM__PS;
       return 2;
     }
-    if (!graph->next[dst] && !pm__graph_towards(graph, dst)) return -1;
-    for (;;) {
-      const int link = at == dst ? -1 : graph->next[dst][at], inner = graph->inner[at];
+    if (!given && !graph->next[dst] && !pm__graph_towards(graph, dst)) return -1;
+    for (;; step++) {
+      const int link = at == dst ? -1
+                       : given   ? graph->given_link[given->first + step]
+                                 : graph->next[dst][at],
+                inner = graph->inner[at];
       if ((at != dst && link < 0) || n + (at != dst) + (inner >= 0) > PM__ROUTE_MAX) return -1;
       if (inner >= 0) {
         latency_ns += graph->latency_ns[inner / 2];
@@ -6165,6 +6317,7 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
   w->plat = *desc->platform;
   w->desc.platform = &w->plat;
   w->plat.links = NULL; /* the graph holds what they said */
+  w->plat.ways = NULL;
   w->plat.link_count = desc->platform->link_count;
   if (!w->desc.stack_bytes) w->desc.stack_bytes = 65536;
   w->desc.stack_bytes = (w->desc.stack_bytes + PM__PAGE - 1) / PM__PAGE * PM__PAGE;
@@ -6197,8 +6350,9 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
   }
   w->stats.memory_bytes +=
       sizeof *w + (size_t)(w->plat.node_count * w->plat.nic_count) * sizeof *w->nodes;
-  if (desc->carrier) { /* it knows cables alone */
-    const bool has_cables = !w->graph || (!w->graph->shares && !w->graph->has_inner);
+  if (desc->carrier) { /* it knows cables alone, and shortest ways */
+    const bool has_cables =
+        !w->graph || (!w->graph->shares && !w->graph->has_inner && !w->graph->given_count);
     status = has_cables ? pm__carrier_open(w) : PM_E_PLATFORM;
     w->is_carrying = status == PM_OK;
     if (status) {

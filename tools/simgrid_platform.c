@@ -7,7 +7,8 @@
 
    Read are clusters (flat, FAT_TREE, TORUS, DRAGONFLY), alone or joined by links, zones with routing Cluster, and
    zones of hosts, routers, links and routes. A single fat tree or torus becomes our topology of that name, all else a
-   list of cables, over which we take shortest ways: a route that is longer than another way is refused. A link
+   list of cables, over which we take shortest ways. A route between hosts that is longer, or not the only one of its
+   length, is given as it is (way) where there is one zone alone; where there are more a longer one is refused. A link
    that lies between the same two ends in all routes is a cable; another one is a place that all its neighbours
    meet in, and whose bandwidth they share. Kept are hosts, cables, bandwidths, latencies, sharing policies,
    backbones, limiters, loopbacks, cores; not kept are speeds of hosts, storage, properties, profiles. Names of
@@ -47,6 +48,7 @@ typedef struct cable_type {
   double bytes_per_s;
   int64_t latency_ns;
   int ends[2]; /* vertices, -1 not known yet */
+  int cable;   /* its number among cables; a hub's is not on ways */
   pm_link_sharing sharing;
   bool
       is_hub; /* leads from any of its neighbours to any other: a vertex of its own, the first of ends */
@@ -71,11 +73,15 @@ typedef struct route_type {
   const char *element;
   unsigned long long line;
   int from, to, first, count; /* links: links_of[first] ... */
-  int steps;                  /* cables of the way */
+  int first_cable, steps;     /* cables of the way: cables_of[first_cable] ... */
   bool is_offer;              /* taken where it is the shortest way */
 } route_type;
 static route_type *routes;
-static int route_count, route_max, *links_of, of_count, of_max;
+static int route_count, route_max, *links_of, of_count, of_max, *cables_of, cables_of_count,
+    cables_of_max;
+static bool has_zone_routes;
+static pm_way *ways; /* that are no shortest ones, or not alone in their length */
+static int way_count, way_max;
 static bool is_route_open;
 static unsigned long long line_of_route; /* 0: the parser's */
 
@@ -435,14 +441,17 @@ static void link_begin(const char **list) {
   links = (cable_type *)more(links, number, &link_max, sizeof *links);
   links[number] = l;
 }
-/* Next to a hub: nothing lies between. */
-static void join(int at, int hub) {
+/* Next to a hub: nothing lies between. ret the cable */
+static int *joint_cables, joint_max;
+static int join(int at, int hub) {
   char name[32];
-  if (at == hub) return;
   snprintf(name, sizeof name, "%d %d", at < hub ? at : hub, at < hub ? hub : at);
-  if (name_find(&joints, name) >= 0) return;
-  name_add("joint", &joints, name);
+  const int known = name_find(&joints, name);
+  if (known >= 0) return joint_cables[known];
+  const int number = name_add("joint", &joints, name);
+  joint_cables = (int *)more(joint_cables, number, &joint_max, sizeof *joint_cables);
   cable_add(at, hub, JOINT, 0, PM_LINK_FATPIPE);
+  return joint_cables[number] = cable_count - 1;
 }
 /* The zones that are open, the platform's first. star: with routing Cluster its hosts, its router and its backbone meet
    in one place; else -1. */
@@ -514,8 +523,13 @@ static void route_begin(const char *element, const char **list, const char *src,
   if (is_route_open) refuse("%s within a route", element);
   routes = (route_type *)more(routes, route_count, &route_max, sizeof *routes);
   element = strcmp(element, "route") == 0 ? "route" : "zoneRoute"; /* the parser's does not stay */
-  routes[route_count++] =
-      (route_type){element, line_of(parser), at[0], at[1], of_count, 0, 0, zone[depth].searches};
+  routes[route_count++] = (route_type){.element = element,
+                                       .line = line_of(parser),
+                                       .from = at[0],
+                                       .to = at[1],
+                                       .first = of_count,
+                                       .is_offer = zone[depth].searches};
+  has_zone_routes |= strcmp(element, "zoneRoute") == 0;
   is_route_open = true;
 }
 /* One to itself says what lies between processes of a node. */
@@ -530,17 +544,39 @@ static void route_end(void) {
   }
   route_count--;
 }
+static void step(route_type *r, int cable) {
+  cables_of = (int *)more(cables_of, cables_of_count, &cables_of_max, sizeof *cables_of);
+  cables_of[cables_of_count++] = cable;
+  r->steps++;
+}
+static bool has_been(const route_type *r, int vertex) {
+  for (int k = 0; k < r->steps; k++) {
+    const struct cable *c = &cables[cables_of[r->first_cable + k]];
+    if (vertex == c->from || vertex == c->to) return true;
+  }
+  return false;
+}
+static bool is_hubs(int vertex) { return strncmp(vertex_names.text[vertex], " hub", 4) == 0; }
+/* A way leads nowhere twice, and through a hub only where its route names it: the last link that was taken for a cable is none. */
+static int last_cable(const route_type *r, int i) {
+  while (i > 0 && links[links_of[r->first + i]].is_hub) i--;
+  return i;
+}
 /* From one end, link by link: each has the ends that an earlier route gave it, or gets them now. ret the number of a
    link that is no cable between two ends, and may be a hub; -1: all are what they are */
 static int route_lay(route_type *r) {
   int at = r->from, i = 0;
+  r->first_cable = cables_of_count;
   for (r->steps = 0; i < r->count; i++) {
     cable_type *l = &links[links_of[r->first + i]];
     const cable_type *after =
         i + 1 < r->count ? l + (links_of[r->first + i + 1] - links_of[r->first + i]) : NULL;
     if (l->is_hub) {
-      r->steps += at != l->ends[0];
-      join(at, l->ends[0]);
+      if (at != l->ends[0] && has_been(r, l->ends[0])) {
+        i = last_cable(r, i);
+        break;
+      }
+      if (at != l->ends[0]) step(r, join(at, l->ends[0]));
       at = l->ends[0];
       continue;
     }
@@ -552,22 +588,26 @@ static int route_lay(route_type *r) {
                    : !after->is_hub && after->ends[0] == far ? after->ends[1]
                                                              : after->ends[0];
       if (at == l->ends[1]) break;
+      l->cable = cable_count;
       cable_add(at, l->ends[1], l->bytes_per_s, l->latency_ns, l->sharing);
     }
     if (at != l->ends[0] && at != l->ends[1]) break;
     at = at == l->ends[0] ? l->ends[1] : l->ends[0];
-    r->steps++;
+    if (has_been(r, at) || (is_hubs(at) && (!after || !after->is_hub || at != after->ends[0])))
+      break;
+    step(r, l->cable);
   }
   if (i == r->count && at == r->to) return -1;
   if (i == r->count) {
     i--;
-    if (links[links_of[r->first + i]].is_hub) {
-      join(at, r->to);
-      r->steps++;
+    if (links[links_of[r->first + i]].is_hub && !has_been(r, r->to)) {
+      step(r, join(at, r->to));
       return -1;
     }
+    i = last_cable(r, i);
   }
-  if (links[links_of[r->first + i]].sharing == PM_LINK_EACH_WAY)
+  if (links[links_of[r->first + i]].sharing == PM_LINK_EACH_WAY ||
+      links[links_of[r->first + i]].is_hub)
     refuse("%s: link %s does not lead on from where the way is: it is no cable between two ends",
            r->element, link_names.text[links_of[r->first + i]]);
   return links_of[r->first + i];
@@ -626,6 +666,7 @@ static void routes_lay(void) {
   while (!is_settled) {
     is_settled = true;
     cable_count = cluster_cables;
+    cables_of_count = 0;
     joints.count = 0;
     free(joints.place);
     joints.place = NULL, joints.places = 0;
@@ -644,16 +685,40 @@ static void routes_lay(void) {
   }
   line_of_route = 0;
 }
-/* The network takes shortest ways: no route may be longer than these. */
+/* There is another way than the route's. Where all routes are of one zone it is given as it is, there and, unless another
+   route says how, back. */
+static void way_add(const route_type *r, bool is_back) {
+  int *const cable = (int *)malloc((size_t)r->steps * sizeof *cable);
+  ways = (pm_way *)more(ways, way_count, &way_max, sizeof *ways);
+  if (!cable) refuse("out of memory");
+  for (int i = 0; i < r->steps; i++)
+    cable[i] = 1 + cables_of[r->first_cable + (is_back ? r->steps - 1 - i : i)];
+  ways[way_count++] = (pm_way){.from_node = hosts[is_back ? r->to : r->from],
+                               .to_node = hosts[is_back ? r->from : r->to],
+                               .cable = cable,
+                               .cable_count = r->steps};
+}
+static bool way_is_given(int from, int to) {
+  for (int i = 0; i < route_count; i++)
+    if (routes[i].from == from && routes[i].to == to) return true;
+  return false;
+}
+static bool way_give(const route_type *r) {
+  if (has_zone_routes || cluster_count || hosts[r->from] < 0 || hosts[r->to] < 0) return false;
+  way_add(r, false);
+  if (!way_is_given(r->to, r->from)) way_add(r, true);
+  return true;
+}
+/* The network takes shortest ways unless it is told. */
 static void routes_check(void) {
   const int vertices = vertex_names.count;
   int *const first = (int *)calloc((size_t)vertices + 2, sizeof(int)),
              *const next = (int *)calloc(2 * (size_t)cable_count + 1, sizeof(int)),
              *const far = (int *)calloc((size_t)vertices + 1, sizeof(int)),
-             *const ways = (int *)calloc((size_t)vertices + 1, sizeof(int)),
+             *const count = (int *)calloc((size_t)vertices + 1, sizeof(int)),
              *const queue = (int *)calloc((size_t)vertices + 1, sizeof(int));
   double work = 0;
-  if (!first || !next || !far || !ways || !queue) refuse("out of memory");
+  if (!first || !next || !far || !count || !queue) refuse("out of memory");
   for (int k = 0; k < cable_count; k++) first[cables[k].from]++, first[cables[k].to]++;
   for (int v = 0; v <= vertices; v++) first[v + 1] += first[v];
   for (int k = 0; k < cable_count; k++)
@@ -663,23 +728,25 @@ static void routes_check(void) {
     int head = 0, tail = 0;
     if (r->steps < 2 || r->is_offer) continue;
     work += vertices + 2 * cable_count;
-    for (int v = 0; v < vertices; v++) far[v] = -1, ways[v] = 0;
-    queue[tail++] = r->from, far[r->from] = 0, ways[r->from] = 1;
+    for (int v = 0; v < vertices; v++) far[v] = -1, count[v] = 0;
+    queue[tail++] = r->from, far[r->from] = 0, count[r->from] = 1;
     while (head < tail && queue[head] != r->to) {
       const int v = queue[head++];
       for (int k = first[v]; k < first[v + 1]; k++) {
         if (far[next[k]] < 0) far[next[k]] = far[v] + 1, queue[tail++] = next[k];
-        if (far[next[k]] == far[v] + 1 && ways[next[k]] < 2) ways[next[k]] += ways[v];
+        if (far[next[k]] == far[v] + 1 && count[next[k]] < 2) count[next[k]] += count[v];
       }
     }
     line_of_route = r->line;
+    if (far[r->to] == r->steps && count[r->to] == 1) continue;
+    if (way_give(r)) continue;
     if (far[r->to] < r->steps)
       refuse("%s: there is a shorter way than this one, which would be taken", r->element);
-    if (ways[r->to] > 1)
-      say_once("of ways of equal length another one than the route's may be taken");
+    say_once("of ways of equal length another one than the route's may be taken");
   }
   line_of_route = 0;
-  free(first), free(next), free(far), free(ways), free(queue);
+  if (work >= 1e9) say_once("of very many routes some are taken for the shortest ways untried");
+  free(first), free(next), free(far), free(count), free(queue);
 }
 static void begin(void *unused, const char *name, const char **list) {
   static const char *const kept_out[] = {"platform", "prop", "config", NULL};
@@ -808,6 +875,8 @@ static void take_links(pm_platform *p, pm_link *list) {
     p->topology = PM_TOPO_FILE;
     p->links = list;
     p->link_count = cable_count;
+    p->ways = ways;
+    p->way_count = way_count;
     p->link_bytes_per_s = 0;
     for (int i = 0; i < cable_count; i++) {
       end_name(cables[i].from, list[i].from, sizeof list[i].from);

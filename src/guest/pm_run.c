@@ -593,7 +593,9 @@ int main(int argc, char **argv) {
     if (p->settings) p->settings(&s.desc, &platform);
   const pm_status made = pm_world_create(&s.desc, &world);
   if (made == PM_E_PLATFORM && s.desc.carrier && !*why) /* it has been checked when it was read */
-    why = "--level rtl: cables have their bandwidth each way there, and switches share none";
+    why = "--level rtl: cables have their bandwidth each way there, switches share none, and ways "
+          "are "
+          "the shortest";
   if (made) guest_refuse("the simulated machine: %s", *why ? why : pm_status_text(made));
   guest_output_begin(s.prefix);
   make_guests(world, program_argc, program_argv);

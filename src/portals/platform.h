@@ -135,6 +135,15 @@ typedef struct pm_link {
   int64_t latency_ns; /* added each time it is crossed */
   pm_link_sharing sharing;
 } pm_link;
+/* What goes from one node to another goes this way, and not the shortest, unless something on it is down. A carrier knows
+   no such ways, as it knows no sharing. */
+typedef struct pm_way {
+  int from_node, to_node;
+  const int *
+      cable; /* numbers of links, from 1 on, in their order on the way; those that lie within what it
+                       passes are not named */
+  int cable_count;
+} pm_way;
 
 /* Noise of computations: with this weight, so many times as long, give or take (normal). */
 typedef struct pm_mode {
@@ -166,7 +175,8 @@ typedef struct pm_platform {
   int64_t topo[16];
   /* PM_TOPO_FILE; owned by the caller, or by the platform after pm_platform_read */
   const pm_link *links;
-  int64_t link_count;
+  const pm_way *ways; /* as links; of other pairs of nodes the shortest ways are taken */
+  int64_t link_count, way_count;
   int noise_count; /* a mixture of so many modes, see pm_kernel; 0 = none */
   pm_mode noise[PM_MODES_MAX];
   int loggp_range_count; /* ascending sizes; 0 = one line for all */
@@ -182,6 +192,8 @@ PM_API pm_platform pm_platform_bxi2(int node_count);
      name WORD (at most 31 letters) · topology crossbar|fattree|torus|dragonfly|file · topo N N N ...
      link FROM TO BYTES_PER_S LATENCY_NS [shared|fatpipe]
                                                 (one per cable, topology file; FROM = TO: see pm_link)
+     way FROM TO CABLE...                       (nodes, then cables by the number of their line link,
+                                                 from 1 on; at most one per direction, see pm_way)
      noise WEIGHT MEAN_RATIO SIGMA_RATIO        (one per mode of the mixture that fits a kernel's times
                                                  over its model: share, mean, deviation; at most 4)
      loggp_range FROM_BYTES L_NS O_NS GAP_NS NS_PER_BYTE GAP_NS_PER_BYTE [WEIGHT MEAN_RATIO SIGMA_RATIO]...
@@ -193,8 +205,8 @@ PM_API pm_platform pm_platform_bxi2(int node_count);
    ret  PM_OK | PM_E_PLATFORM | PM_E_NOMEM        free with pm_platform_free */
 PM_API pm_status pm_platform_read(const char *text, size_t size_bytes, pm_platform *platform,
                                   char *error, size_t error_bytes);
-/* The same from a file of at most 64 MiB; error begins with its path. A key stands once there (link, noise and
-   loggp_range as often as need be), links only with topology file, and topo only with one that takes it.
+/* The same from a file of at most 64 MiB; error begins with its path. A key stands once there (link, way, noise
+   and loggp_range as often as need be), link and way only with topology file, and topo only with one that takes it.
    ret  as above | PM_E_IO: it cannot be read */
 PM_API pm_status pm_platform_load(const char *path, pm_platform *platform, char *error,
                                   size_t error_bytes);
@@ -211,6 +223,10 @@ PM_API bool pm_platform_lacks_loggp(const pm_platform *platform);
 /* ---- for later pieces ---- */
 enum { PM__LINKS_MAX = 200000000 };
 enum { PM__ROUTE_MAX = 62, PM__ENGINES_MAX = 16, PM__COPY_BYTES = 64, PM__NICS_MAX = 16 };
+/* A way that is given: links number first to first + count - 1 of given_link. */
+typedef struct pm__given {
+  int from, to, first, count;
+} pm__given;
 /* A network read from a file: vertices (nodes first), cables as two directed links, and per
    destination the next link of every vertex, made when first asked for. */
 typedef struct pm__graph {
@@ -226,6 +242,8 @@ typedef struct pm__graph {
   int *first, *out; /* out-links of vertex v: out[first[v]] ... out[first[v+1]-1] */
   int **next;       /* next[destination][vertex] = link, -1 = none */
   int *queue;
+  pm__given *given; /* in the order of from, then to */
+  int *given_link, given_count;
   size_t bytes_left; /* of PM__TABLES_BYTES */
   bool is_full;      /* one table more would take more */
 } pm__graph;

@@ -566,6 +566,7 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
   w->plat = *desc->platform;
   w->desc.platform = &w->plat;
   w->plat.links = NULL; /* the graph holds what they said */
+  w->plat.ways = NULL;
   w->plat.link_count = desc->platform->link_count;
   if (!w->desc.stack_bytes) w->desc.stack_bytes = 65536;
   w->desc.stack_bytes = (w->desc.stack_bytes + PM__PAGE - 1) / PM__PAGE * PM__PAGE;
@@ -598,8 +599,9 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
   }
   w->stats.memory_bytes +=
       sizeof *w + (size_t)(w->plat.node_count * w->plat.nic_count) * sizeof *w->nodes;
-  if (desc->carrier) { /* it knows cables alone */
-    const bool has_cables = !w->graph || (!w->graph->shares && !w->graph->has_inner);
+  if (desc->carrier) { /* it knows cables alone, and shortest ways */
+    const bool has_cables =
+        !w->graph || (!w->graph->shares && !w->graph->has_inner && !w->graph->given_count);
     status = has_cables ? pm__carrier_open(w) : PM_E_PLATFORM;
     w->is_carrying = status == PM_OK;
     if (status) {

@@ -63,6 +63,21 @@ static void bad_lines_are_named(void) {
   BAD("topology file\nlink h0 h1 1e9 5 duplex\n", "line 2: link: link: shared or fatpipe expected at its end");
   BAD("topology file\nlink h0 h1 1e9 5 shared 1\n", "line 2: link: link FROM TO BYTES_PER_S LATENCY_NS [shared|fatpipe] expected");
   BAD("topology file\nlink h0 h1 0 5\n", "line 2: link: not a positive bandwidth");
+  BAD("way h0 h1\n", "line 1: way: way FROM TO CABLE... expected");
+  BAD("way h0 s1 1\n", "line 1: way: it leads from node to node, h0 ...");
+  BAD("way h0 h1 1 0\n", "line 1: way: not the number of a cable, from 1 on");
+#define TRIANGLE "topology file\nnode_count 3\nlink h0 s 1e9 5\nlink s h1 1e9 5\nlink h0 h1 1e9 5\nlink h2 s 1e9 5\nlink s s 1e9 5\n"
+  BAD(TRIANGLE "way h0 h1 1 2\nway h0 h3 1\n", "way 2 (h0 to h3): node beyond node_count");
+  BAD(TRIANGLE "way h0 h0 1\n", "way 1 (h0 to h0): to itself");
+  BAD(TRIANGLE "way h0 h1 1 6\n", "way 1 (h0 to h1): cable 6: there is none of that number");
+  BAD(TRIANGLE "way h0 h1 1 5 2\n", "way 1 (h0 to h1): cable 5: it lies within a switch or node");
+  BAD(TRIANGLE "way h0 h1 2\n", "way 1 (h0 to h1): cable 2: it does not lead on from where the way is");
+  BAD(TRIANGLE "way h0 h1 1 1 3\n", "way 1 (h0 to h1): cable 1: it leads back to where the way begins");
+  BAD(TRIANGLE "way h0 h1 3 2 4 4 2\n", "way 1 (h0 to h1): cable 4: it leads to where the way has been");
+  BAD(TRIANGLE "way h0 h1 1\n", "way 1 (h0 to h1): its cables end elsewhere");
+  BAD(TRIANGLE "way h0 h1 1 2\nway h0 h1 3\n", "way: h0 to h1 is given twice");
+  BAD("topology file\nnode_count 2\nlink h0 h1 1e9 5\nway h0 h1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1\n",
+      "way 1 (h0 to h1): 1 to 62 cables expected");
   BAD("noise 1 1\n", "line 1: noise: noise WEIGHT MEAN_RATIO SIGMA_RATIO expected");
   BAD("noise 1 0 0.1\n", "line 1: noise: MEAN_RATIO: not a positive number");
   BAD("noise 1 1 0\nnoise 1 1 0\nnoise 1 1 0\nnoise 1 1 0\nnoise 1 1 0\n",
@@ -91,6 +106,7 @@ static void contradictions_of_a_file_are_named(void) {
       {"topology torus\ntopo 1 2\ntopo 1 2\n", "line 3: topo: line 2 has said it already"},
       {"link_bytes_per_s 1e9\nlink_bytes_per_s 1e9\n", "line 2: link_bytes_per_s: line 1 has said it already"},
       {"node_count 2\nlink h0 h1 1e9 5\nlink h0 h1 1e9 5\n", "line 2: link: of topology file alone, this one is crossbar"},
+      {"topology torus\ntopo 1 2\nway h0 h1 1\n", "line 3: way: of topology file alone, this one is torus"},
       {"link h0 h1 1e9 5\ntopology torus\ntopo 1 2\n", "line 1: link: of topology file alone, this one is torus"},
       {"topo 1 2\ntopology crossbar\n", "line 1: topo: topology crossbar takes no numbers"},
       {"topology file\nlink h0 h1 1e9 5\ntopo 1 2\n", "line 3: topo: topology file takes no numbers"}};
@@ -117,16 +133,18 @@ static void what_a_topology_does_not_take_is_not_written(void) {
   size_t bytes = 0;
   FILE *out = open_memstream(&text, &bytes);
   const pm_link link = {"h0", "h1", 1e9, 5, PM_LINK_EACH_WAY};
-  p.topo[0] = 3, p.links = &link, p.link_count = 1;
+  const int cable = 1;
+  const pm_way way = {0, 1, &cable, 1};
+  p.topo[0] = 3, p.links = &link, p.link_count = 1, p.ways = &way, p.way_count = 1;
   CHECK(pm_platform_write(&p, out) == PM_OK && fclose(out) == 0);
-  CHECK(text && !strstr(text, "\ntopo ") && !strstr(text, "\nlink "));
+  CHECK(text && !strstr(text, "\ntopo ") && !strstr(text, "\nlink ") && !strstr(text, "\nway "));
   free(text);
 }
 static void what_is_written_is_read_back(void) {
   static const char text[] =
       "name two # cables\ntopology file\nnode_count 3\nlink h0 s0 1.25e10 100\n"
       "link h1 s0 1e9 7 shared\nlink h2 s0 3e9 0 fatpipe\nquick_ack 1\nlink_bytes_per_s 7.5e9\n"
-      "noise 0.8 1 0.1\nnoise 0.2 3 0 # one in five";
+      "noise 0.8 1 0.1\nnoise 0.2 3 0 # one in five\nway h0 h2 1 3\nway h2 h1 3 2";
   pm_platform p, q;
   char error[200], *written = NULL;
   size_t bytes = 0;
@@ -140,13 +158,39 @@ static void what_is_written_is_read_back(void) {
   CHECK_STR(q.name, "two");
   CHECK(memcmp(p.links, q.links, 3 * sizeof *p.links) == 0);
   pm_platform p_rest = p, q_rest = q;
+  CHECK(q.way_count == 2 && q.ways[1].from_node == 2 && q.ways[1].to_node == 1 && q.ways[1].cable_count == 2);
+  for (int i = 0; i < 2 && q.way_count == 2; i++) CHECK(memcmp(p.ways[i].cable, q.ways[i].cable, 2 * sizeof(int)) == 0);
   p_rest.links = q_rest.links = NULL;
+  p_rest.ways = q_rest.ways = NULL;
   CHECK(memcmp(&p_rest, &q_rest, sizeof p) == 0);
   free(written);
   pm_platform_free(&p);
   pm_platform_free(&q);
 }
 
+/* There: over the given way, with what lies within the switch; back, and of others: over the shortest one. */
+static void ways_that_are_given_are_taken(void) {
+  static const char text[] = TRIANGLE "way h0 h1 1 2\nway h2 h1 4 1 3\n";
+  static const struct {
+    int from, to, latency_ns, count;
+    uint32_t link[4];
+  } want[] = {{0, 1, 15, 3, {0, 8, 2, 0}}, {1, 0, 5, 1, {5, 0, 0, 0}}, {2, 1, 20, 4, {6, 8, 1, 4}}, {1, 2, 15, 3, {3, 8, 7, 0}}};
+  pm_world_desc desc = {0};
+  pm_platform p;
+  pm_world *w;
+  char error[200];
+  CHECK(pm_platform_read(text, sizeof text - 1, &p, error, sizeof error) == PM_OK);
+  desc.platform = &p;
+  CHECK(pm_world_create(&desc, &w) == PM_OK);
+  pm_platform_free(&p); /* the world has its own */
+  for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+    uint32_t link[64];
+    int64_t latency_ns;
+    CHECK(pm_route(w, want[i].from, want[i].to, link, 64, &latency_ns) == want[i].count && latency_ns == want[i].latency_ns);
+    CHECK(memcmp(link, want[i].link, (size_t)want[i].count * sizeof *link) == 0);
+  }
+  pm_world_destroy(w);
+}
 static void fractions_are_read_and_written(void) { /* also in another locale: tests/report/comma_locale.sh */
   pm_platform p, again;
   char error[256], text[16384];
@@ -359,6 +403,7 @@ int main(int argc, char **argv) {
   RUN(contradictions_of_a_file_are_named);
   RUN(what_a_topology_does_not_take_is_not_written);
   RUN(what_is_written_is_read_back);
+  RUN(ways_that_are_given_are_taken);
   RUN(fractions_are_read_and_written);
   RUN(counts_beyond_their_arrays_are_refused);
   RUN(random_text_is_survived);
