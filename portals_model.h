@@ -11203,7 +11203,13 @@ typedef struct pm__link {
   int few_count; /* so often do those held down cross links that others cross too, but keep no feeds */
 } pm__link;
 enum { PM__NEAR = 8, PM__FAR_LINKS = PM__ROUTE_MAX + 3, PM__SUMS = 8 };
-enum { PM__FEW = 64, PM__FEW_LINKS = 64, PM__FEW_USUAL = 14, PM__FEW_SPARE = 4096 };
+enum {
+  PM__FEW = 64,
+  PM__FEW_LINKS = 64,
+  PM__FEW_ROOM = 64 + 8, /* those, and a way more: PM__NEAR */
+  PM__FEW_USUAL = 14,
+  PM__FEW_SPARE = 4096
+};
 #define PM__NO_LINK   0xFFFFFFFFu
 #define PM__FREE      1e300
 #define PM__UNLIMITED 1e18 /* bytes/s: no link is faster */
@@ -11985,9 +11991,9 @@ static void pm__flows_become_many(pm_world *w);
 /* Links that flows share, as they are filled; number 0 stands for all others. */
 typedef struct pm__few_set {
   double least_cap; /* no flow has less on its own */
-  double left[PM__FEW_LINKS + PM__NEAR];
-  double open[PM__FEW_LINKS + PM__NEAR]; /* so many flows without a rate */
-  uint32_t link[PM__FEW_LINKS + PM__NEAR], count;
+  double left[PM__FEW_ROOM];
+  double open[PM__FEW_ROOM]; /* so many flows without a rate */
+  uint32_t link[PM__FEW_ROOM], count;
 } pm__few_set;
 static inline uint64_t pm__flow_bit(const pm__flow *f) { return (uint64_t)1 << f->number; }
 /* From now on. */

@@ -729,9 +729,9 @@ static void pm__flows_become_many(pm_world *w);
 /* Links that flows share, as they are filled; number 0 stands for all others. */
 typedef struct pm__few_set {
   double least_cap; /* no flow has less on its own */
-  double left[PM__FEW_LINKS + PM__NEAR];
-  double open[PM__FEW_LINKS + PM__NEAR]; /* so many flows without a rate */
-  uint32_t link[PM__FEW_LINKS + PM__NEAR], count;
+  double left[PM__FEW_ROOM];
+  double open[PM__FEW_ROOM]; /* so many flows without a rate */
+  uint32_t link[PM__FEW_ROOM], count;
 } pm__few_set;
 static inline uint64_t pm__flow_bit(const pm__flow *f) { return (uint64_t)1 << f->number; }
 /* From now on. */

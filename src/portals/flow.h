@@ -75,7 +75,13 @@ typedef struct pm__link {
   int few_count; /* so often do those held down cross links that others cross too, but keep no feeds */
 } pm__link;
 enum { PM__NEAR = 8, PM__FAR_LINKS = PM__ROUTE_MAX + 3, PM__SUMS = 8 };
-enum { PM__FEW = 64, PM__FEW_LINKS = 64, PM__FEW_USUAL = 14, PM__FEW_SPARE = 4096 };
+enum {
+  PM__FEW = 64,
+  PM__FEW_LINKS = 64,
+  PM__FEW_ROOM = 64 + 8, /* those, and a way more: PM__NEAR */
+  PM__FEW_USUAL = 14,
+  PM__FEW_SPARE = 4096
+};
 #define PM__NO_LINK   0xFFFFFFFFu
 #define PM__FREE      1e300
 #define PM__UNLIMITED 1e18 /* bytes/s: no link is faster */
