@@ -2193,7 +2193,7 @@ PM_API int pm_version(void) { return PM_VERSION; }
 #ifdef NBC_LINES
 #line 224 "src/portals/platform.h"
 #endif
-enum { PM__LINKS_MAX = 200000000 };
+enum { PM__LINKS_MAX = 200000000, PM__WAYS_MAX = 3000000 };
 enum { PM__ROUTE_MAX = 62, PM__ENGINES_MAX = 16, PM__COPY_BYTES = 64, PM__NICS_MAX = 16 };
 /* A way that is given: links number first to first + count - 1 of given_link. */
 typedef struct pm__given {
@@ -2508,7 +2508,7 @@ static const char *pm__platform_range(const pm_platform *p) {
   if (p->noise_count < 0 || p->noise_count > PM_MODES_MAX) return "noise_count";
   if (p->node_count > 4000000) return "node_count";
   if (p->link_count < 0 || p->link_count > PM__LINKS_MAX / 2) return "link_count";
-  if (p->way_count < 0 || p->way_count > PM__LINKS_MAX / PM__ROUTE_MAX) return "way_count";
+  if (p->way_count < 0 || p->way_count > PM__WAYS_MAX) return "way_count";
   if (p->procs_per_node_count > 65535) return "procs_per_node_count";
   if (p->early_send_bytes > PM__COPY_BYTES) return "early_send_bytes";
   if (p->command_queue_count > 65536 || p->nic_pipeline_count > 65536) return "command_queue_count";

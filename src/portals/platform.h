@@ -221,7 +221,7 @@ PM_API pm_status pm_platform_check(const pm_platform *platform, char *error, siz
 PM_API bool pm_platform_lacks_loggp(const pm_platform *platform);
 
 /* ---- for later pieces ---- */
-enum { PM__LINKS_MAX = 200000000 };
+enum { PM__LINKS_MAX = 200000000, PM__WAYS_MAX = 3000000 };
 enum { PM__ROUTE_MAX = 62, PM__ENGINES_MAX = 16, PM__COPY_BYTES = 64, PM__NICS_MAX = 16 };
 /* A way that is given: links number first to first + count - 1 of given_link. */
 typedef struct pm__given {
