@@ -253,7 +253,7 @@ static void trace_comm_made_alone(const MPI_Comm *made, int rc, int tag) {
   static bool is_lost;
   if (!trace.ring || !trace_comms.of) return;
   if (rc != MPI_SUCCESS) is_lost = true; /* who knows what the others have */
-  const bool is_in_order = tag >= 0 || run.one_thread_each;
+  const bool is_in_order = tag >= 0 || !run.multiple;
   const uintptr_t key =
       is_lost || !is_in_order || *made == MPI_COMM_NULL ? 0 : trace_members_key(*made, tag);
   if (!key) return;
