@@ -348,9 +348,8 @@ typedef struct pm_link {
    no such ways, as it knows no sharing. */
 typedef struct pm_way {
   int from_node, to_node;
-  const int *
-      cable; /* numbers of links, from 1 on, in their order on the way; those that lie within what it
-                       passes are not named */
+  /* Numbers of links, from 1 on, in their order on the way; those within what it passes are not named. */
+  const int *cable;
   int cable_count;
 } pm_way;
 
@@ -2191,7 +2190,7 @@ PM_API const char *pm_status_text(pm_status status) {
 }
 PM_API int pm_version(void) { return PM_VERSION; }
 #ifdef NBC_LINES
-#line 224 "src/portals/platform.h"
+#line 223 "src/portals/platform.h"
 #endif
 enum { PM__LINKS_MAX = 200000000, PM__WAYS_MAX = 3000000 };
 enum { PM__ROUTE_MAX = 62, PM__ENGINES_MAX = 16, PM__COPY_BYTES = 64, PM__NICS_MAX = 16 };
@@ -3077,12 +3076,12 @@ static pm_status pm__topology_check(const pm_platform *p, char *error, size_t er
                               (long long)hops, PM__ROUTE_MAX);
   if (p->topology == PM_TOPO_FILE) {
     pm__graph *g;
+    char why[256] = "";
     int v, steps, far = -1;
     if (!p->links || p->link_count < 1)
       return pm__platform_error(error, error_bytes, "topology file without a link");
-    if (error && error_bytes) error[0] = 0;
-    g = pm__graph_make(p, error, error_bytes);
-    if (!g) return error && error[0] ? PM_E_PLATFORM : PM_E_NOMEM;
+    g = pm__graph_make(p, why, sizeof why);
+    if (!g) return why[0] ? pm__platform_error(error, error_bytes, "%s", why) : PM_E_NOMEM;
     if (!pm__graph_towards(g, 0)) {
       pm__graph_free(g, (int)nodes);
       return PM_E_NOMEM;

@@ -698,15 +698,19 @@ static void way_add(const route_type *r, bool is_back) {
                                .cable = cable,
                                .cable_count = r->steps};
 }
-static bool way_is_given(int from, int to) {
-  for (int i = 0; i < route_count; i++)
-    if (routes[i].from == from && routes[i].to == to) return true;
+/* Of the pairs of ends that have a route: this one is among them. add: from now on */
+static bool has_route(int from, int to, bool add) {
+  static names pairs;
+  char name[32];
+  snprintf(name, sizeof name, "%d %d", from, to);
+  if (name_find(&pairs, name) >= 0) return true;
+  if (add) name_add("route", &pairs, name);
   return false;
 }
 static bool way_give(const route_type *r) {
   if (has_zone_routes || cluster_count || hosts[r->from] < 0 || hosts[r->to] < 0) return false;
   way_add(r, false);
-  if (!way_is_given(r->to, r->from)) way_add(r, true);
+  if (!has_route(r->to, r->from, false)) way_add(r, true);
   return true;
 }
 /* The network takes shortest ways unless it is told. */
@@ -723,6 +727,7 @@ static void routes_check(void) {
   for (int v = 0; v <= vertices; v++) first[v + 1] += first[v];
   for (int k = 0; k < cable_count; k++)
     next[--first[cables[k].from]] = cables[k].to, next[--first[cables[k].to]] = cables[k].from;
+  for (int i = 0; i < route_count; i++) has_route(routes[i].from, routes[i].to, true);
   for (int i = 0; i < route_count && work < 1e9; i++) {
     const route_type *r = &routes[i];
     int head = 0, tail = 0;

@@ -836,12 +836,12 @@ static pm_status pm__topology_check(const pm_platform *p, char *error, size_t er
                               (long long)hops, PM__ROUTE_MAX);
   if (p->topology == PM_TOPO_FILE) {
     pm__graph *g;
+    char why[256] = "";
     int v, steps, far = -1;
     if (!p->links || p->link_count < 1)
       return pm__platform_error(error, error_bytes, "topology file without a link");
-    if (error && error_bytes) error[0] = 0;
-    g = pm__graph_make(p, error, error_bytes);
-    if (!g) return error && error[0] ? PM_E_PLATFORM : PM_E_NOMEM;
+    g = pm__graph_make(p, why, sizeof why);
+    if (!g) return why[0] ? pm__platform_error(error, error_bytes, "%s", why) : PM_E_NOMEM;
     if (!pm__graph_towards(g, 0)) {
       pm__graph_free(g, (int)nodes);
       return PM_E_NOMEM;

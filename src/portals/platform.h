@@ -139,9 +139,8 @@ typedef struct pm_link {
    no such ways, as it knows no sharing. */
 typedef struct pm_way {
   int from_node, to_node;
-  const int *
-      cable; /* numbers of links, from 1 on, in their order on the way; those that lie within what it
-                       passes are not named */
+  /* Numbers of links, from 1 on, in their order on the way; those within what it passes are not named. */
+  const int *cable;
   int cable_count;
 } pm_way;
 

@@ -665,7 +665,13 @@ for t in token_goes_round no_page_of_text_has_a_thousand_addresses same_time_eve
   abort_ends_the_run computation_takes_its_time lines_carry_their_process locks_of_a_round_let_others_in_anywhere once_may_throw pthread_exit_goes_back_through_all copies_of_cancelled_teams_are_waited_for descriptors_of_streams_are_there preloaded_allocators_are_everybodys there_is_room_for_thread_local_variables unwritten_thread_local_variables_are_shared thread_local_variables_begin_as_the_file_says linked_libraries_are_opened_once opened_libraries_have_thread_local_variables opened_libraries_are_private constructors_find_what_they_need launchers_libraries_are_not_the_programs main_may_lie_in_a_library libraries_are_opened_as_on_the_host ordinary_executables_run what_a_process_asks_about_itself_is_its_own handlers_of_crashes_are_called stacks_of_handlers_hide_no_overflow quick_exit_calls_its_handlers alarms_ring_in_simulated_time getopt_is_as_on_the_host libc_state_is_private commands_run_on_the_host stdin_is_closed_by_its_process first_descriptors_are_private users_of_portals_are_those_of_the_host pmi_is_whole ends_by_other_ways full_disk_is_noticed not_a_program_is_refused sanitizers_are_refused open_mpis_openshmem_is_refused musls_libc_is_refused missing_functions_are_named many_missing_functions_are_named spins_are_remembered waits_among_words_are_remembered waits_that_write_are_remembered counting_in_memory_is_no_wait steps_without_a_reason_move_nothing text_of_others_gets_no_traps counting_of_every_kind_is_no_wait semantics_are_set faults_are_read outages_are_read nodes_crash_and_stand_still jitter_comes_from_the_seed who_blocks_the_host_is_named who_waits_is_told_when_asked kernels_are_models registers_are_kept_across_kernels short_functions_are_refused_as_kernels kernels_are_measured regions_are_sampled memory_is_folded sweep_makes_a_table sweep_over_a_job_is_one_table links_are_drawn matrix_has_every_pair shows_how_far_it_is time_limit_has_parts_of_a_second version_is_said help_lists_every_option; do
   check "$t" $t
 done
+level_rtl_says_what_of_a_platform_it_has_not() {
+  for line in 'link h0 h1 1e9 5 shared' 'link h0 h1 1e9 5\nway h0 h1 1'; do
+    printf "topology file\\nnode_count 2\\n$line\\n" >"$T/platform" && ! run -n 2 --level rtl --platform "$T/platform" "$guest" ring && grep '^pm_run: .*--level rtl: cables have their bandwidth each way there' "$T/err" || return 1
+  done
+}
 if run --level rtl -n 1 "$guest" exit || ! grep -q 'rtl is missing' "$T/err"; then
+  check level_rtl_says_what_of_a_platform_it_has_not level_rtl_says_what_of_a_platform_it_has_not
   check level_rtl_runs_the_same_program level_rtl_runs_the_same_program
 else
   skip level_rtl_runs_the_same_program 'pm_run was built without Verilator'

@@ -88,6 +88,7 @@ static void bad_lines_are_named(void) {
   BAD("topo 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1", "line 1: topo: more than 16 numbers");
   char error[64];
   pm_platform p;
+  CHECK(pm_platform_read(TRIANGLE "way h0 h1 1\n", sizeof TRIANGLE "way h0 h1 1\n" - 1, &p, NULL, 0) == PM_E_PLATFORM);
   CHECK(pm_platform_load("/nonexistent/file", &p, error, sizeof error) == PM_E_IO);
   CHECK(strstr(error, "/nonexistent/file") != NULL);
   CHECK(pm_platform_load("/", &p, error, sizeof error) == PM_E_IO); /* opened, but nothing is read */
